@@ -1,0 +1,20 @@
+"""Agents: each can explore or exploit."""
+
+from derl.agents.a2c import A2C
+from derl.agents.actor_critic import Correction
+from derl.agents.base import Agent, AnyAgent, Constraint, Experience
+from derl.agents.dqn import DQN
+from derl.agents.ppo import PPO
+from derl.core.errors import UnknownNameError
+
+AGENTS: dict[str, type[AnyAgent]] = {"a2c": A2C, "ppo": PPO, "dqn": DQN}
+
+
+def make_agent(name: str) -> AnyAgent:
+    """An agent with default hyper-parameters, by name."""
+    if name.lower() not in AGENTS:
+        raise UnknownNameError("agent", name, AGENTS)
+    return AGENTS[name.lower()]()
+
+
+__all__ = ["A2C", "AGENTS", "DQN", "PPO", "Agent", "AnyAgent", "Constraint", "Correction", "Experience", "make_agent"]

@@ -1,0 +1,108 @@
+"""The contract every agent follows, in either seat."""
+
+import abc
+from typing import Any, ClassVar, Generic, TypeVar
+
+import equinox as eqx
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int, PRNGKeyArray, Shaped
+
+from derl.agents.divergences import kl
+from derl.agents.returns import importance_weights
+from derl.core.errors import require
+from derl.core.types import Rollout, Spec
+
+State = TypeVar("State")
+Metrics = dict[str, Float[Array, ""]]
+Clock = Int[Array, ""]
+"""How many rollouts are complete. The same for a whole population, so branching on it stays a branch."""
+
+
+class Constraint(eqx.Module):
+    """A term alpha D(own policy, other policy) in the loss."""
+
+    alpha: Float[Array, ""]
+    log_probs: Float[Array, "T E A"]
+    """The other policy on the rollout's observations."""
+    divergence: str = eqx.field(static=True)
+
+
+class Experience(eqx.Module):
+    """What an agent learns from: a rollout carrying *its* reward, who acted, and whom to stay close to."""
+
+    rollout: Rollout
+    behaviour: Float[Array, "T E A"] | None = None
+    """Log-probabilities of the policy that acted; None when it is the learner's own."""
+    constraint: Constraint | None = None
+
+
+class Agent(eqx.Module, Generic[State]):
+    """A learner and the policy it learns. The object is its hyper-parameters; what it learns is in its state."""
+
+    gamma: float = 0.99
+    """Discount factor."""
+    learning_rate: float = 1e-3
+    """Adam's step size."""
+    adam_epsilon: float = 1e-3
+    """Adam's epsilon."""
+    max_grad_norm: float = 0.5
+    """The joint norm at which gradients are clipped."""
+    hidden: tuple[int, ...] = eqx.field(default=(64, 64), static=True)
+    """Sizes of the hidden layers of each network."""
+    activation: str = eqx.field(default="relu", static=True)
+    """Nonlinearity of the hidden layers: relu or tanh."""
+    updates_per_rollout: int = eqx.field(default=1, static=True)
+    """How many times the agent learns after each rollout."""
+
+    uses_rollout: ClassVar[bool] = True
+    """Whether `learn` learns from the experience given (rather than from a memory filled by `observe`)."""
+
+    @property
+    @abc.abstractmethod
+    def rollout_length(self) -> int:
+        """How many steps of each environment to collect before learning."""
+
+    @abc.abstractmethod
+    def init(self, key: PRNGKeyArray, spec: Spec, num_envs: int, rollout_length: int) -> State:
+        """The state before any experience; rollouts will come from `num_envs` environments, `rollout_length` steps each."""
+
+    @abc.abstractmethod
+    def log_probs(self, state: State, obs: Shaped[Array, "*b_obs"], clock: Clock) -> Float[Array, "*b A"]:
+        """The policy that acts during training."""
+
+    @abc.abstractmethod
+    def greedy(self, state: State, obs: Shaped[Array, "*b_obs"]) -> Int[Array, "*b"]:
+        """The most valued action."""
+
+    def observe(self, state: State, clock: Clock, experience: Experience) -> State:
+        """Take a fresh rollout into memory, for agents that have one."""
+        return state
+
+    @abc.abstractmethod
+    def learn(
+        self, state: State, key: PRNGKeyArray, spec: Spec, clock: Clock, experience: Experience
+    ) -> tuple[State, Metrics]:
+        """Update once."""
+
+    def check(self) -> None:
+        """Raise a `DerlError` if a hyper-parameter makes no sense."""
+        name = type(self).__name__
+        require(0 <= self.gamma <= 1, f"{name}: gamma must be between 0 and 1, not {self.gamma}")
+        require(self.learning_rate >= 0, f"{name}: learning_rate must not be negative, it is {self.learning_rate}")
+        require(self.adam_epsilon > 0, f"{name}: adam_epsilon must be positive, not {self.adam_epsilon}")
+        require(self.max_grad_norm > 0, f"{name}: max_grad_norm must be positive, not {self.max_grad_norm}")
+        require(all(h > 0 for h in self.hidden), f"{name}: hidden layer sizes must be positive, not {self.hidden}")
+        require(self.updates_per_rollout >= 1, f"{name}: updates_per_rollout must be at least 1")
+
+
+AnyAgent = Agent[Any]
+
+
+def comparison(log_pi: Float[Array, "*b A"], log_mu: Float[Array, "*b A"], action: Int[Array, "*b"]) -> Metrics:
+    """How far the exploitation policy is from the exploration policy on its data: importance weights and KL."""
+    rho = importance_weights(log_pi, log_mu, action)
+    return {
+        "importance_weight": rho.mean(),
+        "log_importance_weight": jnp.log(jnp.maximum(rho, 1e-10)).mean(),
+        "kl": kl(log_pi, log_mu).mean(),
+    }

@@ -1,0 +1,273 @@
+"""Deep Q-networks with double Q-learning and n-step targets; as an exploiter, decoupled DQN (Algorithm 2)."""
+
+from typing import ClassVar, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import optax
+from jaxtyping import Array, Float, Int, PRNGKeyArray, Shaped
+
+from derl.agents.base import Agent, Clock, Constraint, Experience, Metrics, comparison
+from derl.agents.divergences import mean_divergence
+from derl.agents.replay import Priorities, Ring
+from derl.agents.returns import n_step_transitions, select
+from derl.core.errors import require
+from derl.core.networks import MLP
+from derl.core.optimiser import apply_gradient, clipped_adam
+from derl.core.types import Rollout, Spec, empty_rollout, join_rollouts
+
+
+class Memory(NamedTuple):
+    """What replay keeps of a step: enough for its target. With frozen targets `reward` is the finished target and the rest is absent."""
+
+    obs: Shaped[Array, "*b_obs"]
+    action: Int[Array, "*b"]
+    reward: Float[Array, "*b"]
+    """Discounted sum of the next n rewards."""
+    discount: Float[Array, "*b"] | None
+    bootstrap_obs: Shaped[Array, "*b_obs"] | None
+
+
+class QNetwork(eqx.Module):
+    """Q(s, .), from one stream or, dueling, from a value and advantages."""
+
+    mlp: MLP
+    dueling: bool = eqx.field(static=True)
+
+    def __call__(self, obs: Shaped[Array, "*b_obs"]) -> Float[Array, "*b A"]:
+        out = self.mlp(obs)
+        if not self.dueling:
+            return out
+        value, advantage = out[..., :1], out[..., 1:]
+        return value + advantage - advantage.mean(-1, keepdims=True)
+
+
+class Learner(eqx.Module):
+    """The part of a DQN agent that gradient steps change."""
+
+    network: QNetwork
+    target: QNetwork
+    opt_state: optax.OptState
+    priorities: Priorities | None
+
+
+class DQNState(eqx.Module):
+    """What a DQN agent has learnt and remembers."""
+
+    learner: Learner
+    replay: Ring[Memory]
+    tail: Rollout
+    """The last n - 1 steps: their n-step sums wait for what comes next."""
+
+
+def q_loss(
+    q_t: Float[Array, " B"], target_t: Float[Array, " B"], weight: Float[Array, " B"] | float = 1.0
+) -> Float[Array, ""]:
+    """L(theta) = E[ ( Q(s_t, a_t) - target )^2 ]."""
+    return (weight * jnp.square(q_t - jax.lax.stop_gradient(target_t))).mean()
+
+
+class DQN(Agent[DQNState]):
+    """Q-learning from a replay memory, filled by whoever acts."""
+
+    n_steps: int = eqx.field(default=5, static=True)
+    """Rewards summed before bootstrapping."""
+    batch_size: int = eqx.field(default=256, static=True)
+    """Samples per gradient step."""
+    capacity: int = eqx.field(default=100_000, static=True)
+    """Steps the replay memory holds."""
+    target_rate: float = 0.01
+    """tau: how far the target network moves towards the network after each gradient step (1 copies it)."""
+    double: bool = eqx.field(default=True, static=True)
+    """Whether the network picks the action whose value the target network gives (double DQN)."""
+    dueling: bool = eqx.field(default=False, static=True)
+    """Whether Q is made of a value and advantages."""
+    frozen_targets: bool = eqx.field(default=False, static=True)
+    """Whether targets are computed once, when a step enters the memory, and never refreshed (as in the paper's code)."""
+    prioritised: bool = eqx.field(default=False, static=True)
+    """Whether steps are replayed in proportion to their last error."""
+    priority_exponent: float = 0.6
+    """How strongly priorities count (0: uniform)."""
+    priority_correction: float = 0.4
+    """How strongly the priorities' bias is corrected in the loss (1: fully)."""
+    epsilon_start: float = 1.0
+    """Explorer only: probability of a random action at the start."""
+    epsilon_end: float = 0.05
+    """Probability of a random action at the end of the schedule; an exploiter's policy is compared at this value."""
+    epsilon_steps: float = 10_000.0
+    """Explorer only: steps of each environment over which epsilon falls."""
+    temperature: float = 0.1
+    """Of the softmax of Q that a divergence constraint sees: the greedy policy itself has no gradient."""
+    collect_steps: int = eqx.field(default=5, static=True)
+    """Explorer only: steps of each environment between updates."""
+
+    uses_rollout: ClassVar[bool] = False
+
+    @property
+    def rollout_length(self) -> int:
+        return self.collect_steps
+
+    @property
+    def optimiser(self) -> optax.GradientTransformation:
+        """Adam on clipped gradients."""
+        return clipped_adam(self.learning_rate, self.adam_epsilon, self.max_grad_norm)
+
+    def init(self, key: PRNGKeyArray, spec: Spec, num_envs: int, rollout_length: int) -> DQNState:
+        outputs = spec.num_actions + self.dueling
+        network = QNetwork(MLP(key, spec.observation, self.hidden, outputs, activation=self.activation), self.dueling)
+        example = empty_rollout(spec, num_envs, 1)
+        row = Memory(example.obs[0], example.action[0], example.reward[0], example.reward[0], example.obs[0])
+        if self.frozen_targets:
+            row = row._replace(discount=None, bootstrap_obs=None)
+        ring = Ring.init(row, self.capacity // num_envs, rollout_length)
+        priorities = Priorities.init(ring.rows * num_envs) if self.prioritised else None
+        target = jax.tree.map(jnp.copy, network)
+        learner = Learner(network, target, self.optimiser.init(eqx.filter(network, eqx.is_array)), priorities)
+        return DQNState(learner, ring, empty_rollout(spec, num_envs, self.n_steps - 1))
+
+    def epsilon(self, steps: Int[Array, ""]) -> Float[Array, ""]:
+        """Probability of a random action: a straight line from start to end, then flat."""
+        done = jnp.clip(steps / self.epsilon_steps, 0.0, 1.0)
+        return self.epsilon_start + done * (self.epsilon_end - self.epsilon_start)
+
+    def log_probs(self, state: DQNState, obs: Array, clock: Clock) -> Float[Array, "*b A"]:
+        return epsilon_greedy(state.learner.network(obs), self.epsilon(clock * state.replay.stride))
+
+    def greedy(self, state: DQNState, obs: Array) -> Int[Array, "*b"]:
+        return jnp.argmax(state.learner.network(obs), axis=-1)
+
+    def target_values(
+        self, learner: Learner, reward: Array, discount: Array, bootstrap_obs: Array
+    ) -> Float[Array, "*b"]:
+        """target = sum_{k<n} gamma^k r_{t+k} + gamma^n Q(s_{t+n}, a'; theta-bar).
+
+        a' maximises Q(.; theta-bar), or with double Q-learning Q(.; theta).
+        """
+        q_target = learner.target(bootstrap_obs)
+        chooser = learner.network(bootstrap_obs) if self.double else q_target
+        return reward + discount * select(q_target, jnp.argmax(chooser, axis=-1))
+
+    def observe(self, state: DQNState, clock: Clock, experience: Experience) -> DQNState:
+        """Store the steps whose n-step sums the new rollout completes."""
+        rollout = join_rollouts(state.tail, experience.rollout) if self.n_steps > 1 else experience.rollout
+        reward, discount, bootstrap_obs = n_step_transitions(rollout, self.n_steps, self.gamma)
+        steps = reward.shape[0]
+        rows = Memory(rollout.obs[:steps], rollout.action[:steps], reward, discount, bootstrap_obs)
+        if self.frozen_targets:
+            target = self.target_values(state.learner, reward, discount, bootstrap_obs)
+            rows = rows._replace(reward=target, discount=None, bootstrap_obs=None)
+        tail = jax.tree.map(lambda x: x[steps:], eqx.tree_at(lambda r: r.last_obs, rollout, rollout.obs))
+        tail = eqx.tree_at(lambda r: r.last_obs, tail, rollout.last_obs)
+        learner = state.learner
+        if learner.priorities is not None:
+            num_envs = reward.shape[1]
+            start = (clock * state.replay.stride) % state.replay.rows * num_envs
+            added = learner.priorities.add(start, steps * num_envs)
+            # The first n - 1 rows ever are sums over steps before the first one: they can never be drawn.
+            invalid = (clock * state.replay.stride + jnp.arange(steps) < self.n_steps - 1).repeat(num_envs)
+            weight = added.weight.reshape(-1)
+            kept = jax.lax.dynamic_slice_in_dim(weight, start, steps * num_envs)
+            weight = jax.lax.dynamic_update_slice_in_dim(weight, jnp.where(invalid, 0.0, kept), start, 0)
+            added = Priorities(weight.reshape(added.weight.shape), added.highest)
+            learner = eqx.tree_at(lambda s: s.priorities, learner, added)
+        return DQNState(learner, state.replay.write(clock, rows), tail)
+
+    def loss(
+        self, network: QNetwork, learner: Learner, batch: Memory, weight, constraint
+    ) -> tuple[Float[Array, ""], tuple[Metrics, Float[Array, " B"]]]:
+        """Squared error to the targets, plus a divergence constraint; also the errors themselves."""
+        if batch.discount is None or batch.bootstrap_obs is None:
+            target = batch.reward
+        else:
+            target = jax.lax.stop_gradient(
+                self.target_values(learner, batch.reward, batch.discount, batch.bootstrap_obs)
+            )
+        q_t = select(network(batch.obs), batch.action)
+        total = q_loss(q_t, target, weight)
+        metrics = {"q_loss": total, "q_value": q_t.mean()}
+        if constraint is not None:
+            obs, other = constraint.obs, constraint.constraint
+            log_pi = jax.nn.log_softmax(network(obs) / self.temperature)
+            metrics["divergence"] = mean_divergence(other.divergence, log_pi, other.log_probs)
+            total = total + other.alpha * metrics["divergence"]
+        return total, (metrics, jnp.abs(target - q_t))
+
+    def draw(
+        self, state: DQNState, key: PRNGKeyArray, clock: Clock
+    ) -> tuple[Int[Array, " B"], Float[Array, " B"] | float]:
+        """Entries of the replay memory to learn from, and their weights in the loss."""
+        num_envs = state.tail.last_obs.shape[0]
+        if state.learner.priorities is None:
+            row_key, env_key = jax.random.split(key)
+            row = state.replay.uniform(row_key, clock, (self.batch_size,), skip=self.n_steps - 1)
+            return row * num_envs + jax.random.randint(env_key, (self.batch_size,), 0, num_envs), 1.0
+        index, probability = state.learner.priorities.draw(key, self.batch_size)
+        entries = state.replay.filled(clock) * num_envs
+        weight = (entries * jnp.maximum(probability, 1e-12)) ** -self.priority_correction
+        return index, weight / weight.max()
+
+    def gradient_step(
+        self, state: DQNState, key: PRNGKeyArray, clock: Clock, constraint: "StateConstraint | None"
+    ) -> tuple[Learner, Metrics]:
+        """One batch from memory, one Adam step, one move of the target network."""
+        index, weight = self.draw(state, key, clock)
+        batch = jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:])[index], state.replay.data)
+        learner = state.learner
+        gradient, (metrics, error) = eqx.filter_grad(self.loss, has_aux=True)(
+            learner.network, learner, batch, weight, constraint
+        )
+        network, opt_state, norm = apply_gradient(self.optimiser, learner.network, learner.opt_state, gradient)
+        target = jax.tree.map(lambda old, new: old + self.target_rate * (new - old), learner.target, network)
+        priorities = learner.priorities
+        if priorities is not None:
+            priorities = priorities.update(index, (error + 1e-6) ** self.priority_exponent)
+        return Learner(network, target, opt_state, priorities), metrics | {"grad_norm": norm}
+
+    def learn(
+        self, state: DQNState, key: PRNGKeyArray, spec: Spec, clock: Clock, experience: Experience
+    ) -> tuple[DQNState, Metrics]:
+        rollout = experience.rollout
+        constraint = None
+        if experience.constraint is not None:
+            constraint = StateConstraint(rollout.obs, experience.constraint)
+        num_envs = rollout.reward.shape[1]
+        enough = (state.replay.filled(clock) - (self.n_steps - 1)) * num_envs >= self.batch_size
+        # The predicate is shared by a population, so this stays a branch; the memory is only read inside it.
+        step = lambda learner: self.gradient_step(  # noqa: E731
+            eqx.tree_at(lambda s: s.learner, state, learner), key, clock, constraint
+        )
+        zeros = jax.tree.map(lambda x: jnp.zeros(x.shape, x.dtype), jax.eval_shape(step, state.learner)[1])
+        learner, metrics = jax.lax.cond(enough, step, lambda learner: (learner, zeros), state.learner)
+        state = eqx.tree_at(lambda s: s.learner, state, learner)
+        if experience.behaviour is not None:
+            log_pi = epsilon_greedy(learner.network(rollout.obs), self.epsilon_end)
+            metrics = metrics | comparison(log_pi, experience.behaviour, rollout.action)
+        return state, metrics
+
+    def check(self) -> None:
+        super().check()
+        require(self.n_steps >= 1, f"DQN: n_steps must be at least 1, not {self.n_steps}")
+        require(self.batch_size >= 1, f"DQN: batch_size must be at least 1, not {self.batch_size}")
+        require(self.capacity >= self.batch_size, f"DQN: capacity {self.capacity} is below batch_size {self.batch_size}")
+        require(0 < self.target_rate <= 1, f"DQN: target_rate must be in (0, 1], not {self.target_rate}")
+        for name in ("epsilon_start", "epsilon_end"):
+            value = getattr(self, name)
+            require(0 <= value <= 1, f"DQN: {name} must be between 0 and 1, not {value}")
+        require(self.epsilon_steps > 0, f"DQN: epsilon_steps must be positive, not {self.epsilon_steps}")
+        require(self.temperature > 0, f"DQN: temperature must be positive, not {self.temperature}")
+        require(self.collect_steps >= 1, f"DQN: collect_steps must be at least 1, not {self.collect_steps}")
+
+
+class StateConstraint(NamedTuple):
+    """A divergence constraint together with the states it holds on: the fresh rollout's."""
+
+    obs: Shaped[Array, "T E *obs"]
+    constraint: Constraint
+
+
+def epsilon_greedy(q: Float[Array, "*b A"], epsilon: Float[Array, ""] | float) -> Float[Array, "*b A"]:
+    """log-probabilities of: a uniformly random action with probability epsilon, else the most valued one."""
+    best = jnp.argmax(q, axis=-1)[..., None] == jnp.arange(q.shape[-1])
+    # Never exactly 0, so that logarithms, importance weights and KL stay finite.
+    return jnp.log(jnp.maximum(epsilon / q.shape[-1] + (1 - epsilon) * best, 1e-8))

@@ -1,0 +1,137 @@
+"""Proximal policy optimisation, and with another policy's data DePPO."""
+
+from typing import NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int, PRNGKeyArray, Shaped
+
+from derl.agents.actor_critic import ActorCritic, ActorCriticAgent, ActorCriticState, entropy
+from derl.agents.base import Clock, Experience, Metrics, comparison
+from derl.agents.divergences import mean_divergence
+from derl.agents.returns import importance_weights, select
+from derl.core.errors import require
+from derl.core.optimiser import apply_gradient
+from derl.core.types import Spec
+
+
+def clipped_policy_loss(
+    ratio: Float[Array, " B"], advantage: Float[Array, " B"], clip: float | Array
+) -> Float[Array, ""]:
+    """L = - E[ min( ratio A, clip(ratio, 1 - c, 1 + c) A ) ]."""
+    return -jnp.minimum(ratio * advantage, jnp.clip(ratio, 1 - clip, 1 + clip) * advantage).mean()
+
+
+def clipped_value_loss(
+    v: Float[Array, " B"], v_old: Float[Array, " B"], target: Float[Array, " B"], clip: float | Array
+) -> Float[Array, " B"]:
+    """1/2 max( (V - G)^2, (V_old + clip(V - V_old, -c, c) - G)^2 )."""
+    v_clipped = v_old + jnp.clip(v - v_old, -clip, clip)
+    return 0.5 * jnp.maximum(jnp.square(v - target), jnp.square(v_clipped - target))
+
+
+class Minibatch(NamedTuple):
+    """The samples of one gradient step; everything but the observation is fixed before the first one."""
+
+    obs: Shaped[Array, "B *obs"]
+    action: Int[Array, " B"]
+    log_mu: Float[Array, " B"]
+    advantage: Float[Array, " B"]
+    target: Float[Array, " B"]
+    v_old: Float[Array, " B"]
+    weight: Float[Array, " B"]
+    other_log_probs: Float[Array, "B A"] | None
+
+
+class PPO(ActorCriticAgent):
+    """Several epochs of minibatches on each rollout, with clipped probability ratios.
+
+    As an exploiter its ratio is pi_e / pi_beta: the importance weight and PPO's ratio are one, so the clip keeps pi_e
+    near the exploration policy's data. Corrections `vtrace` and `retrace` also correct the targets.
+    """
+
+    n_steps: int = eqx.field(default=10, static=True)
+    """Length of a rollout; returns bootstrap from the value at its end."""
+    epochs: int = eqx.field(default=10, static=True)
+    """Passes over each rollout."""
+    minibatches: int = eqx.field(default=4, static=True)
+    """Gradient steps per pass."""
+    clip: float = 0.1
+    """How far from 1 the probability ratio counts, and how far the value may move."""
+    clip_value_loss: bool = eqx.field(default=True, static=True)
+    """Whether the value loss is clipped too."""
+    normalise_advantage: bool = eqx.field(default=True, static=True)
+    """Whether advantages are standardised over the rollout."""
+    weight_value_loss: bool = eqx.field(default=False, static=True)
+    """Whether an exploiter's value loss is weighted by the importance weight (the paper's equation; its code did not)."""
+
+    def loss(self, network: ActorCritic, batch: Minibatch, constraint) -> tuple[Float[Array, ""], Metrics]:
+        """Clipped policy loss + value loss - entropy bonus + divergence constraint, on one minibatch."""
+        log_pi = network.log_probs(batch.obs)
+        v = network.value(batch.obs)
+        ratio = jnp.exp(select(log_pi, batch.action) - batch.log_mu)
+        squared = (
+            clipped_value_loss(v, batch.v_old, batch.target, self.clip)
+            if self.clip_value_loss
+            else 0.5 * jnp.square(v - batch.target)
+        )
+        losses = {
+            "policy_loss": clipped_policy_loss(ratio, batch.advantage, self.clip),
+            "value_loss": (batch.weight * squared).mean(),
+            "entropy": entropy(log_pi).mean(),
+        }
+        total = losses["policy_loss"] + self.value_coef * losses["value_loss"] - self.entropy_coef * losses["entropy"]
+        if constraint is not None and batch.other_log_probs is not None:
+            losses["divergence"] = mean_divergence(constraint.divergence, log_pi, batch.other_log_probs)
+            total = total + constraint.alpha * losses["divergence"]
+        return total, losses
+
+    def samples(self, network: ActorCritic, spec: Spec, experience: Experience) -> tuple[Minibatch, Metrics]:
+        """The whole rollout as one batch, with targets from the networks before any update."""
+        rollout = experience.rollout
+        log_pi, v_t = network.log_probs(rollout.obs), network.value(rollout.obs)
+        v_tp1 = self.successor_values(network, spec, rollout, v_t)
+        metrics: Metrics = {}
+        rho_t, log_mu = None, log_pi
+        if experience.behaviour is not None:
+            log_mu = experience.behaviour
+            rho_t = importance_weights(log_pi, log_mu, rollout.action)
+            metrics = comparison(log_pi, log_mu, rollout.action)
+        targets = self.targets(rollout, v_t, v_tp1, rho_t)
+        advantage = targets.advantage
+        if self.normalise_advantage:
+            advantage = (advantage - advantage.mean()) / (advantage.std(ddof=1) + 1e-5)
+        weight = jnp.broadcast_to(targets.weight if self.weight_value_loss else 1.0, v_t.shape)
+        other = None if experience.constraint is None else experience.constraint.log_probs
+        batch = Minibatch(
+            rollout.obs, rollout.action, select(log_mu, rollout.action), advantage, targets.value, v_t, weight, other
+        )
+        flat = jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), batch)
+        return jax.lax.stop_gradient(flat), metrics
+
+    def learn(
+        self, state: ActorCriticState, key: PRNGKeyArray, spec: Spec, clock: Clock, experience: Experience
+    ) -> tuple[ActorCriticState, Metrics]:
+        batch, metrics = self.samples(state.network, spec, experience)
+        size = batch.action.shape[0] // self.minibatches
+        # A random order for each epoch; samples that do not fill a minibatch are left out of that epoch.
+        order = jnp.argsort(jax.random.uniform(key, (self.epochs, batch.action.shape[0])))
+        order = order[:, : size * self.minibatches].reshape(self.epochs * self.minibatches, size)
+        minibatches = jax.tree.map(lambda x: x[order], batch)
+
+        def step(state: ActorCriticState, minibatch: Minibatch):
+            gradient, losses = eqx.filter_grad(self.loss, has_aux=True)(
+                state.network, minibatch, experience.constraint
+            )
+            network, opt_state, norm = apply_gradient(self.optimiser, state.network, state.opt_state, gradient)
+            return ActorCriticState(network, opt_state), losses | {"grad_norm": norm}
+
+        state, losses = jax.lax.scan(step, state, minibatches)
+        return state, metrics | {name: values.mean() for name, values in losses.items()}
+
+    def check(self) -> None:
+        super().check()
+        require(self.epochs >= 1, f"PPO: epochs must be at least 1, not {self.epochs}")
+        require(self.minibatches >= 1, f"PPO: minibatches must be at least 1, not {self.minibatches}")
+        require(self.clip > 0, f"PPO: clip must be positive, not {self.clip}")

@@ -1,0 +1,44 @@
+"""Intrinsic rewards. `make_bonus` finds one by its name; see `derl.bonuses.base.Bonus` for what each can do."""
+
+from derl.bonuses.base import AnyBonus, Bonus, Looks, looked_at
+from derl.bonuses.count import Count
+from derl.bonuses.hash_count import HashCount
+from derl.bonuses.icm import ICM
+from derl.bonuses.none import NoBonus
+from derl.bonuses.normalise import BonusScale
+from derl.bonuses.ride import RIDE
+from derl.bonuses.rnd import RND
+from derl.core.errors import UnknownNameError
+
+BONUSES: dict[str, type[AnyBonus]] = {
+    "none": NoBonus,
+    "count": Count,
+    "hash-count": HashCount,
+    "icm": ICM,
+    "rnd": RND,
+    "ride": RIDE,
+}
+
+
+def make_bonus(name: str) -> AnyBonus:
+    """The bonus called `name`, with its default hyper-parameters."""
+    if name not in BONUSES:
+        raise UnknownNameError("bonus", name, BONUSES)
+    return BONUSES[name]()
+
+
+__all__ = [
+    "BONUSES",
+    "ICM",
+    "RIDE",
+    "RND",
+    "AnyBonus",
+    "Bonus",
+    "BonusScale",
+    "Count",
+    "HashCount",
+    "Looks",
+    "NoBonus",
+    "looked_at",
+    "make_bonus",
+]

@@ -1,0 +1,47 @@
+"""The contract every intrinsic reward follows, and what all of them share."""
+
+import abc
+from typing import Any, Generic, Literal, TypeVar
+
+import equinox as eqx
+from jaxtyping import Array, Float, PRNGKeyArray, Shaped
+
+from derl.core.types import Rollout, Spec
+
+State = TypeVar("State")
+Looks = Literal["state", "successor", "successor_after_reset"]
+"""Which state of a transition (s_t, a_t, s_{t+1}) a bonus looks at; the last is what a self-resetting environment
+shows."""
+
+
+class Bonus(eqx.Module, Generic[State]):
+    """An intrinsic reward r^i: `init` makes its state, `step` rewards a rollout and learns from it.
+
+    The explorer learns from r^e + scale * r^i, or from scale * r^i alone (see `derl.training.algorithm`).
+    """
+
+    scale: float = 1.0
+    """lambda: the weight of the bonus beside the extrinsic reward."""
+    normalise: Literal["none", "rms", "returns"] = eqx.field(default="none", static=True)
+    """Divide the bonus by its running root mean square, or by the running deviation of its discounted sums."""
+
+    @abc.abstractmethod
+    def init(self, key: PRNGKeyArray, spec: Spec, num_envs: int) -> State:
+        """The state before any experience."""
+
+    @abc.abstractmethod
+    def step(self, state: State, rollout: Rollout) -> tuple[State, Float[Array, "T E"]]:
+        """Reward each step of `rollout` in order of time, learning as it goes. Not yet multiplied by `scale`."""
+
+    def check(self) -> None:
+        """Raise a `DerlError` if a hyper-parameter makes no sense."""
+
+
+AnyBonus = Bonus[Any]
+
+
+def looked_at(rollout: Rollout, looks: Looks) -> Shaped[Array, "T E *obs"]:
+    """The observations a bonus looks at."""
+    if looks == "state":
+        return rollout.obs
+    return rollout.next_obs if looks == "successor" else rollout.successor_after_reset()

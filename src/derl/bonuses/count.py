@@ -1,0 +1,76 @@
+"""Count: rewards states in inverse proportion to how often they were visited."""
+
+from typing import get_args
+
+import equinox as eqx
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int, PRNGKeyArray
+
+from derl.bonuses.base import Bonus, Looks, looked_at
+from derl.bonuses.checks import require_choice, require_not_negative, require_positive
+from derl.core.errors import DerlError
+from derl.core.types import Discrete, Rollout, Spec
+
+
+def inverse_root_count(count: Float[Array, "*batch"]) -> Float[Array, "*batch"]:
+    """r^i = 1 / sqrt(N(s)), the paper's eq. count_curiosity, for N(s) >= 1; at most 1."""
+    # A state is counted before it is rewarded, so N >= 1 unless visits weigh less than 1. Then a reward above 1 would
+    # say that the state had been visited less than once; the authors' code caps it in the same way.
+    return 1.0 / jnp.maximum(1.0, jnp.sqrt(count))
+
+
+def visits_in_rollout(states: Int[Array, "T E"], simultaneous: bool = False) -> Int[Array, "T E"]:
+    """How often each state has been visited since the rollout's start, this visit included.
+
+    Steps happen in order of time, and within one time step in order of environment; if `simultaneous`, all
+    environments of a time step are counted before any is rewarded.
+    """
+    flat = states.reshape(-1)
+    order = jnp.arange(flat.size)
+    if simultaneous:
+        order = order // states.shape[1]
+    same = flat[:, None] == flat[None, :]
+    counted = order[None, :] <= order[:, None]
+    return jnp.sum(same & counted, axis=1, dtype=jnp.int32).reshape(states.shape)
+
+
+def count_visits(
+    visits: Int[Array, " states"], states: Int[Array, "T E"], simultaneous: bool = False
+) -> tuple[Int[Array, " states"], Int[Array, "T E"]]:
+    """The table with the rollout's visits added, and for each step how often its state was visited by then."""
+    by_then = visits[states] + visits_in_rollout(states, simultaneous)
+    return visits.at[states.reshape(-1)].add(1), by_then
+
+
+class CountState(eqx.Module):
+    """How often each state was visited, over all environments and all time."""
+
+    # Whole numbers rather than sums of increments: adding 0.01 to a large float32 stops being exact.
+    visits: Int[Array, " states"]
+
+
+class Count(Bonus[CountState]):
+    """r^i = 1 / sqrt(N(s)) from a table of visits; for discrete observations."""
+
+    increment: float = 1.0
+    """How much one visit adds to N: below 1 the bonus decays more slowly, above 1 faster."""
+    divide_by_increment: bool = eqx.field(default=False, static=True)
+    """Divide the bonus by the increment as well, as the authors' code does and the paper does not say."""
+    looks: Looks = eqx.field(default="state", static=True)
+    """Which state of a transition is counted and rewarded."""
+
+    def init(self, key: PRNGKeyArray, spec: Spec, num_envs: int) -> CountState:
+        if not isinstance(spec.observation, Discrete):
+            raise DerlError("count needs discrete observations; for vectors use the hash-count bonus")
+        # One entry more than there are states: `size` itself is the terminal observation.
+        return CountState(jnp.zeros(spec.observation.size + 1, jnp.int32))
+
+    def step(self, state: CountState, rollout: Rollout) -> tuple[CountState, Float[Array, "T E"]]:
+        visits, by_then = count_visits(state.visits, looked_at(rollout, self.looks))
+        bonus = inverse_root_count(self.increment * by_then)
+        return CountState(visits), bonus / self.increment if self.divide_by_increment else bonus
+
+    def check(self) -> None:
+        require_not_negative(self, "scale")
+        require_positive(self, "increment")
+        require_choice(self, "looks", get_args(Looks))

@@ -1,0 +1,74 @@
+"""A multilayer perceptron whose first layer reads integers as rows."""
+
+from collections.abc import Sequence
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, PRNGKeyArray, Shaped
+
+from derl.core.errors import UnknownNameError
+from derl.core.types import Box, Discrete
+
+ACTIVATIONS = {"relu": jax.nn.relu, "tanh": jnp.tanh}
+
+
+def orthogonal(key: PRNGKeyArray, shape: tuple[int, int], gain: float) -> Float[Array, "n m"]:
+    """A random matrix with orthonormal rows or columns, times `gain`."""
+    return jax.nn.initializers.orthogonal(gain)(key, shape, jnp.float32)
+
+
+def lookup(weights: Float[Array, "n m"], index: Array) -> Float[Array, "*batch m"]:
+    """Rows of `weights`: what multiplying by one-hot vectors gives. An index past the end is the zero vector."""
+    return jnp.take(weights, index, axis=0, mode="fill", fill_value=0.0)
+
+
+class MLP(eqx.Module):
+    """Fully connected layers on a batch of observations.
+
+    Observations are integers (see `Discrete`) or vectors (see `Box`); leading dimensions are batch.
+    """
+
+    weights: tuple[Float[Array, "n m"], ...]
+    biases: tuple[Float[Array, " m"], ...]
+    observation: Discrete | Box = eqx.field(static=True)
+    activation: str = eqx.field(static=True)
+    activate_output: bool = eqx.field(static=True)
+
+    def __init__(
+        self,
+        key: PRNGKeyArray,
+        observation: Discrete | Box,
+        hidden: Sequence[int],
+        outputs: int,
+        *,
+        activation: str = "relu",
+        output_gain: float = 2**0.5,
+        activate_output: bool = False,
+    ):
+        if activation not in ACTIVATIONS:
+            raise UnknownNameError("activation", activation, ACTIVATIONS)
+        sizes = [observation.size, *hidden, outputs]
+        gains = [2**0.5] * len(hidden) + [output_gain]
+        keys = jax.random.split(key, len(gains))
+        shapes = zip(sizes[:-1], sizes[1:], strict=True)
+        self.weights = tuple(orthogonal(k, s, g) for k, s, g in zip(keys, shapes, gains, strict=True))
+        self.biases = tuple(jnp.zeros(size) for size in sizes[1:])
+        self.observation = observation
+        self.activation = activation
+        self.activate_output = activate_output
+
+    def __call__(self, obs: Shaped[Array, "*batch_obs"]) -> Float[Array, "*batch outputs"]:
+        activate = ACTIVATIONS[self.activation]
+        last = len(self.weights) - 1
+        if isinstance(self.observation, Discrete):
+            batch, h = obs.shape, lookup(self.weights[0], obs.reshape(-1))
+        else:
+            batch = obs.shape[: obs.ndim - len(self.observation.shape)]
+            h = obs.reshape(-1, self.observation.size) @ self.weights[0]
+        h = h + self.biases[0]
+        for i in range(1, last + 1):
+            h = activate(h) @ self.weights[i] + self.biases[i]
+        if self.activate_output:
+            h = activate(h)
+        return h.reshape(*batch, h.shape[-1])

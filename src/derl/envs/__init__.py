@@ -1,0 +1,19 @@
+"""Environments: the contract, the paper's two tasks, and making them by name."""
+
+from derl.envs.base import AnyEnvironment, Environment, Step
+from derl.envs.deep_sea import DeepSea
+from derl.envs.hallway import Hallway
+from derl.envs.registry import PAPER_TASKS, families, family, make, register
+
+__all__ = [
+    "PAPER_TASKS",
+    "AnyEnvironment",
+    "DeepSea",
+    "Environment",
+    "Hallway",
+    "Step",
+    "families",
+    "family",
+    "make",
+    "register",
+]

@@ -1,0 +1,85 @@
+"""The contract every environment follows."""
+
+import abc
+from typing import Any, Generic, NamedTuple, TypeVar
+
+import equinox as eqx
+import numpy as np
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, Shaped
+
+from derl.core.types import Spec
+
+State = TypeVar("State")
+
+
+class Step(NamedTuple):
+    """What an environment answers to an action."""
+
+    obs: Shaped[Array, "*obs"]
+    """The true next observation, also at the end of an episode."""
+    reward: Float[Array, ""]
+    terminated: Bool[Array, ""]
+    """The task ended: nothing follows, values are 0."""
+    truncated: Bool[Array, ""]
+    """The episode was cut off by a limit outside the task: values bootstrap from `obs`."""
+
+
+class Environment(eqx.Module, Generic[State]):
+    """A pure, vectorisable environment: `reset` and `step` work on one copy, `vmap` makes many.
+
+    Write a class with these members and every agent, bonus and command works on it. `step` never resets by itself:
+    the training loop does, so that the true final observation is always seen.
+    """
+
+    @property
+    @abc.abstractmethod
+    def name(self) -> str:
+        """What `derl.make` would parse to get this environment."""
+
+    @property
+    @abc.abstractmethod
+    def spec(self) -> Spec:
+        """Observation space, number of actions, whether episodes can be truncated."""
+
+    @property
+    @abc.abstractmethod
+    def max_episode_steps(self) -> int:
+        """No episode is longer."""
+
+    @property
+    def episode_length(self) -> int | None:
+        """The length of every episode if they are all equal, else None. Lets budgets be given in episodes."""
+        return None
+
+    @property
+    def optimal_return(self) -> float | None:
+        """The best undiscounted return an episode can have (in expectation), if known."""
+        return None
+
+    @abc.abstractmethod
+    def reset(self, key: PRNGKeyArray) -> tuple[State, Shaped[Array, "*obs"]]:
+        """Start an episode."""
+
+    @abc.abstractmethod
+    def step(self, key: PRNGKeyArray, state: State, action: Int[Array, ""]) -> tuple[State, Step]:
+        """Take one step."""
+
+    def render_text(self, state: State) -> str:
+        """The state as text."""
+        return str(state)
+
+    def render_rgb(self, state: State) -> np.ndarray:
+        """The state as an RGB picture, `uint8` of shape (height, width, 3)."""
+        raise NotImplementedError(f"{self.name} does not draw itself")
+
+    def cell(self, index: int) -> tuple[int, int] | None:
+        """Row and column of a countable observation in a picture of the state space, if there is one."""
+        return None
+
+    @property
+    def grid_shape(self) -> tuple[int, int] | None:
+        """Rows and columns of that picture."""
+        return None
+
+
+AnyEnvironment = Environment[Any]

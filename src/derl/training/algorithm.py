@@ -1,0 +1,86 @@
+"""What a run is made of: explorer x bonus x exploiter on an environment.
+
+An `Algorithm` is a pytree of hyper-parameters: numbers are leaves and can differ between the runs of a population, structure is static.
+"""
+
+from typing import Literal
+
+import equinox as eqx
+
+from derl.agents.base import AnyAgent
+from derl.agents.divergences import DIVERGENCES
+from derl.bonuses.base import AnyBonus
+from derl.core.errors import UnknownNameError, require
+from derl.core.types import Box, Discrete, Spec
+from derl.envs.base import AnyEnvironment
+
+
+class Decoupling(eqx.Module):
+    """How the exploiter learns from the explorer's data, and how close the two stay."""
+
+    period: int = eqx.field(default=1, static=True)
+    """T_Dec: the exploiter learns after every so many rollouts."""
+    denominator: Literal["collected", "updated"] = eqx.field(default="collected", static=True)
+    """Which exploration policy importance weights divide by: the one that acted, or the one just updated (as in the paper's code)."""
+    divergence: str = eqx.field(default="kl", static=True)
+    """Which divergence the two constraints use: kl, chi-squared, jensen-shannon, mmd or wasserstein."""
+    alpha_explorer: float = 0.0
+    """alpha_beta: weight of the constraint that keeps the explorer near the exploiter."""
+    alpha_exploiter: float = 0.0
+    """alpha_e: weight of the constraint that keeps the exploiter near the explorer."""
+    replay_segments: int = eqx.field(default=0, static=True)
+    """Rollouts an actor-critic exploiter keeps to learn from (0: only the newest)."""
+    replay_batch: int = eqx.field(default=1, static=True)
+    """Kept rollouts drawn for each of its updates, beside the newest."""
+
+    def check(self) -> None:
+        """Raise a `DerlError` if a setting makes no sense."""
+        require(self.period >= 1, f"decoupling: period must be at least 1, not {self.period}")
+        if self.divergence not in DIVERGENCES:
+            raise UnknownNameError("divergence", self.divergence, DIVERGENCES)
+        for name in ("alpha_explorer", "alpha_exploiter", "replay_segments"):
+            value = getattr(self, name)
+            require(value >= 0, f"decoupling: {name} must not be negative, it is {value}")
+        require(self.replay_batch >= 1, f"decoupling: replay_batch must be at least 1, not {self.replay_batch}")
+
+
+class Algorithm(eqx.Module):
+    """Explorer x bonus x exploiter on an environment."""
+
+    env: AnyEnvironment
+    explorer: AnyAgent
+    bonus: AnyBonus
+    exploiter: AnyAgent | None
+    decoupling: Decoupling
+    num_envs: int = eqx.field(static=True)
+    explorer_reward: Literal["both", "intrinsic"] = eqx.field(static=True)
+    normalise_observations: bool = eqx.field(static=True)
+    normalise_rewards: bool = eqx.field(static=True)
+    constrained: tuple[bool, bool] = eqx.field(static=True)
+    """Whether the explorer and the exploiter are constrained at all: a weight of 0 should cost nothing."""
+
+    @property
+    def rollout_length(self) -> int:
+        """Steps of each environment in one iteration."""
+        return self.explorer.rollout_length
+
+    @property
+    def steps_per_iteration(self) -> int:
+        """Environment steps of one iteration."""
+        return self.rollout_length * self.num_envs
+
+    @property
+    def window(self) -> int:
+        """How many of the newest rollouts make up the data an actor-critic exploiter learns from."""
+        if self.exploiter is None or not self.exploiter.uses_rollout:
+            return 1
+        return -(-self.exploiter.rollout_length // self.rollout_length)
+
+    @property
+    def agent_spec(self) -> Spec:
+        """The environment as the agents see it: normalised observations are vectors."""
+        spec = self.env.spec
+        if not self.normalise_observations:
+            return spec
+        shape = (spec.observation.size,) if isinstance(spec.observation, Discrete) else spec.observation.shape
+        return spec._replace(observation=Box(shape))

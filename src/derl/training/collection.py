@@ -1,0 +1,84 @@
+"""Acting in many copies of an environment, one rollout at a time."""
+
+from collections.abc import Callable
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int, PRNGKeyArray, Shaped
+
+from derl.agents.returns import UNROLL
+from derl.core.types import Rollout
+from derl.envs.base import AnyEnvironment
+
+Policy = Callable[[Shaped[Array, "E *obs"]], Float[Array, "E A"]]
+"""Log-probabilities of the actions for a batch of observations."""
+
+
+class Collector(eqx.Module):
+    """Where each environment stands, and what its episodes have returned since this was last read."""
+
+    env_state: Any
+    obs: Shaped[Array, "E *obs"]
+    episode_return: Float[Array, " E"]
+    """Of the episode under way."""
+    episodes: Int[Array, ""]
+    """Finished in all."""
+    finished: Float[Array, "2"]
+    """Number and summed returns of the episodes finished since last read."""
+
+
+def start_collector(env: AnyEnvironment, key: PRNGKeyArray, num_envs: int) -> Collector:
+    """All environments at the start of an episode."""
+    env_state, obs = jax.vmap(env.reset)(jax.random.split(key, num_envs))
+    return Collector(env_state, obs, jnp.zeros(num_envs), jnp.asarray(0, jnp.int32), jnp.zeros(2))
+
+
+def choose(done: Array, fresh: Any, going: Any) -> Any:
+    """`fresh` where an episode ended, else `going`, in every leaf."""
+
+    def pick(a, b):
+        return jnp.where(done.reshape(done.shape + (1,) * (a.ndim - done.ndim)), a, b)
+
+    return jax.tree.map(pick, fresh, going)
+
+
+def sample_actions(log_probs: Float[Array, "E A"], gumbel: Float[Array, "E A"]) -> Int[Array, " E"]:
+    """Actions drawn from the policy (the Gumbel-max trick)."""
+    return jnp.argmax(log_probs + gumbel, axis=-1).astype(jnp.int32)
+
+
+def collect(
+    env: AnyEnvironment, policy: Policy, collector: Collector, act_key: PRNGKeyArray, env_key: PRNGKeyArray, length: int
+) -> tuple[Collector, Rollout, Float[Array, "T E A"]]:
+    """`length` steps of every environment; also the log-probabilities the actions were drawn from.
+
+    All random numbers of the rollout are drawn at once: many small draws would cost more than the acting itself.
+    An environment that ignores its keys does not pay for them.
+    """
+    num_envs = collector.episode_return.shape[0]
+    gumbel = jax.random.gumbel(act_key, (length, num_envs, env.spec.num_actions))
+    keys = jax.random.split(env_key, (length, 2, num_envs))
+
+    def step(carry, noise):
+        env_state, obs, episode_return, count, total = carry
+        gumbel, (step_keys, reset_keys) = noise
+        log_probs = policy(obs)
+        action = sample_actions(log_probs, gumbel)
+        next_state, answer = jax.vmap(env.step)(step_keys, env_state, action)
+        done = answer.terminated | answer.truncated
+        episode_return = episode_return + answer.reward
+        count = count + done.sum()
+        total = total + jnp.where(done, episode_return, 0.0).sum()
+        next_state, next_obs = choose(done, jax.vmap(env.reset)(reset_keys), (next_state, answer.obs))
+        carry = (next_state, next_obs, jnp.where(done, 0.0, episode_return), count, total)
+        return carry, (obs, action, answer, log_probs)
+
+    start = (collector.env_state, collector.obs, collector.episode_return, jnp.asarray(0, jnp.int32), jnp.asarray(0.0))
+    (env_state, obs, episode_return, count, total), (seen, action, answer, log_probs) = jax.lax.scan(
+        step, start, (gumbel, (keys[:, 0], keys[:, 1])), unroll=min(length, UNROLL)
+    )
+    rollout = Rollout(seen, action, answer.reward, answer.obs, answer.terminated, answer.truncated, obs)
+    finished = collector.finished + jnp.stack([count.astype(jnp.float32), total])
+    return Collector(env_state, obs, episode_return, collector.episodes + count, finished), rollout, log_probs

@@ -1,0 +1,81 @@
+"""Greedy or sampled evaluation episodes, and what a policy visits in them."""
+
+from collections.abc import Callable
+from typing import Any, Literal, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, Shaped
+
+from derl.agents.base import Clock
+from derl.envs.base import AnyEnvironment
+from derl.training.algorithm import Algorithm
+from derl.training.collection import sample_actions
+from derl.training.loop import RunState, encode
+
+Seat = Literal["exploiter", "explorer"]
+Act = Callable[[PRNGKeyArray, Shaped[Array, "*obs"]], Int[Array, ""]]
+
+
+class Episode(NamedTuple):
+    """One episode, padded to the longest possible length; `alive` marks the steps that happened."""
+
+    obs: Shaped[Array, "T *obs"]
+    action: Int[Array, " T"]
+    reward: Float[Array, " T"]
+    alive: Bool[Array, " T"]
+    env_state: Any
+    """The state in which each action was taken."""
+
+    @property
+    def total(self) -> Float[Array, ""]:
+        """The undiscounted return."""
+        return jnp.where(self.alive, self.reward, 0.0).sum()
+
+
+def play_episode(env: AnyEnvironment, act: Act, key: PRNGKeyArray) -> Episode:
+    """An episode from its start to its end."""
+    reset_key, key = jax.random.split(key)
+    env_state, obs = env.reset(reset_key)
+
+    def step(carry, key):
+        env_state, obs, alive = carry
+        act_key, step_key = jax.random.split(key)
+        action = act(act_key, obs)
+        next_state, answer = env.step(step_key, env_state, action)
+        seen = Episode(obs, action, answer.reward, alive, env_state)
+        return (next_state, answer.obs, alive & ~(answer.terminated | answer.truncated)), seen
+
+    keys = jax.random.split(key, env.max_episode_steps)
+    return jax.lax.scan(step, (env_state, obs, jnp.asarray(True)), keys)[1]
+
+
+def policy_of(algorithm: Algorithm, state: RunState, clock: Clock, seat: Seat, greedy: bool) -> Act:
+    """How the policy in a seat acts, from raw observations."""
+    exploits = seat == "exploiter" and algorithm.exploiter is not None
+    agent, learnt = (algorithm.exploiter, state.exploiter) if exploits else (algorithm.explorer, state.explorer)
+    assert agent is not None
+
+    def act(key, obs):
+        seen = encode(algorithm, state.obs_moments, obs)
+        if greedy:
+            return agent.greedy(learnt, seen)
+        log_probs = agent.log_probs(learnt, seen, clock)
+        return sample_actions(log_probs, jax.random.gumbel(key, log_probs.shape))
+
+    return act
+
+
+def evaluate(
+    algorithm: Algorithm,
+    state: RunState,
+    key: PRNGKeyArray,
+    clock: Clock,
+    *,
+    episodes: int,
+    greedy: bool,
+    seat: Seat = "exploiter",
+) -> Float[Array, " episodes"]:
+    """Undiscounted returns of a seat's policy. A baseline has only an explorer, which then is what is evaluated."""
+    act = policy_of(algorithm, state, clock, seat, greedy)
+    return jax.vmap(lambda k: play_episode(algorithm.env, act, k).total)(jax.random.split(key, episodes))

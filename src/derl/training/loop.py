@@ -1,0 +1,256 @@
+"""The decoupled loop: one rollout of the explorer, then both agents learn from it.
+
+`iterate` is a pure function of an algorithm, a run's state and the shared clock, so that a population of runs is a `vmap` away.
+"""
+
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int, PRNGKeyArray, Shaped
+
+from derl.agents.base import AnyAgent, Clock, Constraint, Experience, Metrics
+from derl.bonuses.normalise import BonusScale, normalise
+from derl.core.running import Moments, RewardScale
+from derl.core.types import Discrete, Rollout, Spec, empty_rollout, join_rollouts
+from derl.training.algorithm import Algorithm
+from derl.training.collection import Collector, collect, start_collector
+from derl.training.segments import SegmentReplay, empty_experience
+
+
+class RunState(eqx.Module):
+    """Everything one run is made of. Saving it and the clock saves the run."""
+
+    key: PRNGKeyArray
+    collector: Collector
+    explorer: Any
+    bonus: Any
+    bonus_scale: BonusScale
+    exploiter: Any
+    recent: tuple[Experience, ...]
+    """The rollouts before the newest that the exploiter still learns from."""
+    segments: SegmentReplay | None
+    obs_moments: Moments | None
+    reward_scale: RewardScale | None
+    visits: Int[Array, " states"] | None
+    """How often the explorer was in each state, where states can be counted."""
+    totals: Float[Array, " metrics"]
+    """Sums of the metrics (in `metric_names` order) since they were last read."""
+    failed_at: Int[Array, ""]
+    """The first iteration whose numbers were not finite, or -1."""
+
+
+def encode(algorithm: Algorithm, moments: Moments | None, obs: Shaped[Array, "*b_obs"]) -> Shaped[Array, "*b_obs"]:
+    """Observations as the agents see them."""
+    if moments is None:
+        return obs
+    return moments.standardise(as_vector(algorithm.env.spec, obs))
+
+
+def as_vector(spec: Spec, obs: Shaped[Array, "*b_obs"]) -> Float[Array, "*b_obs"]:
+    """Observations as vectors."""
+    return jax.nn.one_hot(obs, spec.observation.size) if isinstance(spec.observation, Discrete) else obs
+
+
+def explorer_rewards(algorithm: Algorithm, r_e: Float[Array, "T E"], r_i: Float[Array, "T E"]) -> Float[Array, "T E"]:
+    """r_t = r^e_t + lambda r^i_t, or lambda r^i_t alone."""
+    r_i = algorithm.bonus.scale * r_i
+    return r_e + r_i if algorithm.explorer_reward == "both" else r_i
+
+
+def iterate(algorithm: Algorithm, state: RunState, clock: Clock) -> tuple[RunState, Metrics]:
+    """One rollout and all the learning it brings."""
+    act_key, env_key, learn_key = jax.random.split(jax.random.fold_in(state.key, clock), 3)
+
+    def policy(obs):
+        return algorithm.explorer.log_probs(state.explorer, encode(algorithm, state.obs_moments, obs), clock)
+
+    collector, rollout, log_mu = collect(
+        algorithm.env, policy, state.collector, act_key, env_key, algorithm.rollout_length
+    )
+    bonus_state, r_i = algorithm.bonus.step(state.bonus, rollout)
+    bonus_scale, r_i = normalise(
+        algorithm.bonus.normalise, state.bonus_scale, r_i, rollout.done, algorithm.explorer.gamma
+    )
+    state, rollout = take_in(algorithm, state, rollout)
+    state = eqx.tree_at(lambda s: (s.collector, s.bonus, s.bonus_scale), state, (collector, bonus_state, bonus_scale))
+    metrics: Metrics = {"bonus": r_i.mean()}
+    explore = Experience(rollout.with_reward(explorer_rewards(algorithm, rollout.reward, r_i)))
+    exploit = Experience(rollout, log_mu)
+    keys = jax.random.split(learn_key)
+    state, explorer_metrics = update_explorer(algorithm, state, keys[0], clock, explore)
+    metrics |= {f"explorer_{name}": value for name, value in explorer_metrics.items()}
+    if algorithm.exploiter is not None:
+        state, exploiter_metrics = update_exploiter(algorithm, state, keys[1], clock, exploit)
+        metrics |= exploiter_metrics
+    return state, metrics
+
+
+def take_in(algorithm: Algorithm, state: RunState, rollout: Rollout) -> tuple[RunState, Rollout]:
+    """Count visits, update the normalisers, and give the rollout as the agents see it."""
+    if state.visits is not None:
+        visits = state.visits.at[rollout.obs.reshape(-1)].add(1)
+        state = eqx.tree_at(lambda s: s.visits, state, visits)
+    if state.reward_scale is not None:
+        scale = state.reward_scale.update(rollout.reward, rollout.done, algorithm.explorer.gamma)
+        state = eqx.tree_at(lambda s: s.reward_scale, state, scale)
+        rollout = rollout.with_reward(scale.scale(rollout.reward))
+    if state.obs_moments is not None:
+        seen = state.obs_moments
+
+        def look(obs):
+            return encode(algorithm, seen, obs)
+
+        vectors = as_vector(algorithm.env.spec, rollout.obs)
+        moments = seen.update(vectors.reshape(-1, *vectors.shape[2:]))
+        views = (look(rollout.obs), look(rollout.next_obs), look(rollout.last_obs))
+        rollout = eqx.tree_at(lambda r: (r.obs, r.next_obs, r.last_obs), rollout, views)
+        state = eqx.tree_at(lambda s: s.obs_moments, state, moments)
+    return state, rollout
+
+
+def constraint_on(
+    algorithm: Algorithm, alpha: float | Array, agent: AnyAgent, state: Any, obs: Array, clock: Clock
+) -> Constraint:
+    """Stay near `agent`'s policy as it is now."""
+    log_probs = jax.lax.stop_gradient(agent.log_probs(state, obs, clock))
+    return Constraint(jnp.asarray(alpha), log_probs, algorithm.decoupling.divergence)
+
+
+def learn_repeatedly(agent: AnyAgent, state, key, spec, clock, experience: Experience) -> tuple[Any, Metrics]:
+    """Let an agent learn as often as it wants to after a rollout."""
+    if agent.updates_per_rollout == 1:
+        return agent.learn(state, key, spec, clock, experience)
+    keys = jax.random.split(key, agent.updates_per_rollout)
+    state, metrics = jax.lax.scan(lambda s, k: agent.learn(s, k, spec, clock, experience), state, keys)
+    return state, jax.tree.map(lambda m: m.mean(0), metrics)
+
+
+def update_explorer(
+    algorithm: Algorithm, state: RunState, key: PRNGKeyArray, clock: Clock, experience: Experience
+) -> tuple[RunState, Metrics]:
+    """The explorer learns from its own rollout, with the combined reward."""
+    explorer = algorithm.explorer
+    if algorithm.constrained[0] and algorithm.exploiter is not None:
+        alpha = algorithm.decoupling.alpha_explorer
+        constraint = constraint_on(
+            algorithm, alpha, algorithm.exploiter, state.exploiter, experience.rollout.obs, clock
+        )
+        experience = Experience(experience.rollout, None, constraint)
+    learnt = explorer.observe(state.explorer, clock, experience)
+    learnt, metrics = learn_repeatedly(explorer, learnt, key, algorithm.agent_spec, clock, experience)
+    return eqx.tree_at(lambda s: s.explorer, state, learnt), metrics
+
+
+def update_exploiter(
+    algorithm: Algorithm, state: RunState, key: PRNGKeyArray, clock: Clock, experience: Experience
+) -> tuple[RunState, Metrics]:
+    """The exploiter learns from the explorer's rollouts, with the extrinsic reward, every T_Dec rollouts."""
+    exploiter, decoupling = algorithm.exploiter, algorithm.decoupling
+    assert exploiter is not None
+    if decoupling.denominator == "updated":
+        log_mu = algorithm.explorer.log_probs(state.explorer, experience.rollout.obs, clock)
+        experience = Experience(experience.rollout, jax.lax.stop_gradient(log_mu))
+    state = eqx.tree_at(
+        lambda s: s.exploiter, state, exploiter.observe(state.exploiter, clock, experience), is_leaf=lambda x: x is None
+    )
+    state, experience = gather_data(algorithm, state, key, clock, experience)
+    if algorithm.constrained[1]:
+        alpha = decoupling.alpha_exploiter
+        constraint = constraint_on(
+            algorithm, alpha, algorithm.explorer, state.explorer, experience.rollout.obs, clock
+        )
+        experience = Experience(experience.rollout, experience.behaviour, constraint)
+
+    def learn(learnt):
+        return learn_repeatedly(exploiter, learnt, key, algorithm.agent_spec, clock, experience)
+
+    if decoupling.period == 1 and algorithm.window == 1:
+        learnt, metrics = learn(state.exploiter)
+    else:
+        # Shared by the population (see Clock), so this remains a branch under vmap.
+        due = ((clock + 1) % decoupling.period == 0) & (clock + 1 >= algorithm.window)
+        shapes = jax.eval_shape(learn, state.exploiter)[1]
+        skipped = jax.tree.map(lambda x: jnp.zeros(x.shape, x.dtype), shapes)
+        learnt, metrics = jax.lax.cond(due, learn, lambda s: (s, skipped), state.exploiter)
+    return eqx.tree_at(lambda s: s.exploiter, state, learnt), metrics
+
+
+def gather_data(
+    algorithm: Algorithm, state: RunState, key: PRNGKeyArray, clock: Clock, newest: Experience
+) -> tuple[RunState, Experience]:
+    """D: the newest rollouts the exploiter learns from, joined by kept ones if it has a replay of them."""
+    experience = newest
+    if algorithm.window > 1:
+        for earlier in reversed(state.recent):
+            behaviour = jnp.concatenate([earlier.behaviour, experience.behaviour])  # pyright: ignore
+            experience = Experience(join_rollouts(earlier.rollout, experience.rollout), behaviour)
+        state = eqx.tree_at(lambda s: s.recent, state, (*state.recent[1:], newest))
+    if state.segments is not None:
+        segments, experience = state.segments.mix(jax.random.fold_in(key, 1), clock, experience)
+        state = eqx.tree_at(lambda s: s.segments, state, segments)
+    return state, experience
+
+
+def step_run(algorithm: Algorithm, state: RunState, clock: Clock) -> RunState:
+    """`iterate`, with its metrics added to the totals and the first iteration that is not finite noted."""
+    state, metrics = iterate(algorithm, state, clock)
+    values = jnp.stack([metrics[name] for name in sorted(metrics)])
+    broken = ~jnp.isfinite(values).all()
+    failed_at = jnp.where(broken & (state.failed_at < 0), clock, state.failed_at)
+    return eqx.tree_at(lambda s: (s.totals, s.failed_at), state, (state.totals + values, failed_at))
+
+
+def metric_names(algorithm: Algorithm) -> tuple[str, ...]:
+    """The metrics an iteration gives, in the order of a run's totals."""
+    shapes = jax.eval_shape(lambda: iterate(algorithm, blank_run(algorithm, jax.random.key(0)), jnp.asarray(0)))
+    return tuple(sorted(shapes[1]))
+
+
+def init_run(algorithm: Algorithm, key: PRNGKeyArray) -> RunState:
+    """A run before its first step."""
+    totals = jnp.zeros(len(metric_names(algorithm)))
+    return eqx.tree_at(lambda s: s.totals, blank_run(algorithm, key), totals)
+
+
+def blank_run(algorithm: Algorithm, key: PRNGKeyArray) -> RunState:
+    """A run before its first step, without totals."""
+    spec, agent_spec, envs = algorithm.env.spec, algorithm.agent_spec, algorithm.num_envs
+    run_key, env_key, explorer_key, bonus_key, exploiter_key = jax.random.split(key, 5)
+    length = algorithm.rollout_length
+    exploiter = algorithm.exploiter
+    countable = isinstance(spec.observation, Discrete)
+    recent, segments = data_buffers(algorithm)
+    return RunState(
+        key=run_key,
+        collector=start_collector(algorithm.env, env_key, envs),
+        explorer=algorithm.explorer.init(explorer_key, agent_spec, envs, length),
+        bonus=algorithm.bonus.init(bonus_key, spec, envs),
+        bonus_scale=BonusScale.init(envs),
+        exploiter=None if exploiter is None else exploiter.init(exploiter_key, agent_spec, envs, length),
+        recent=recent,
+        segments=segments,
+        obs_moments=Moments.init((spec.observation.size,) if countable else spec.observation.shape)
+        if algorithm.normalise_observations
+        else None,
+        reward_scale=RewardScale.init(envs) if algorithm.normalise_rewards else None,
+        visits=jnp.zeros(spec.observation.size, jnp.int32) if countable else None,
+        totals=jnp.zeros(0),
+        failed_at=jnp.asarray(-1, jnp.int32),
+    )
+
+
+def data_buffers(algorithm: Algorithm) -> tuple[tuple[Experience, ...], SegmentReplay | None]:
+    """Room for the rollouts an exploiter learns from beside the newest one."""
+    decoupling, window = algorithm.decoupling, algorithm.window
+
+    def example(length: int) -> Experience:
+        rollout = empty_rollout(algorithm.agent_spec, algorithm.num_envs, length)
+        return empty_experience(rollout, algorithm.env.spec.num_actions)
+
+    recent = tuple(example(algorithm.rollout_length) for _ in range(window - 1))
+    if decoupling.replay_segments == 0 or algorithm.exploiter is None or not algorithm.exploiter.uses_rollout:
+        return recent, None
+    whole = example(algorithm.rollout_length * window)
+    return recent, SegmentReplay.init(whole, decoupling.replay_segments, decoupling.replay_batch, window - 1)

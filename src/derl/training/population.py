@@ -1,0 +1,95 @@
+"""Many runs in one compiled program: seeds, and any numbers among the hyper-parameters, stacked under `vmap`."""
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Int
+
+from derl.training.algorithm import Algorithm
+from derl.training.evaluation import evaluate
+from derl.training.loop import RunState, init_run, metric_names, step_run
+
+
+def as_leaves(tree: Any) -> Any:
+    """Python numbers as arrays, so that they are traced rather than compiled in."""
+    return jax.tree.map(lambda x: jnp.asarray(x, jnp.float32) if isinstance(x, float | int) else x, tree)
+
+
+def stack(algorithms: Sequence[Algorithm]) -> Algorithm:
+    """Runs that differ only in numbers, as one algorithm with a leading axis."""
+    structures = {jax.tree.structure(a) for a in algorithms}
+    if len(structures) != 1:
+        raise ValueError("runs of one population must share their structure")
+    return jax.tree.map(lambda *xs: jnp.stack(xs), *[as_leaves(a) for a in algorithms])
+
+
+class Population:
+    """A stack of runs and the compiled functions that move it on. One population runs on one core."""
+
+    def __init__(self, algorithms: Sequence[Algorithm], seeds: Sequence[int]):
+        self.algorithm = stack(algorithms)
+        self.seeds = np.asarray(seeds, np.uint32)
+        self.metric_names = metric_names(algorithms[0])
+
+    def init(self) -> RunState:
+        """All runs before their first step."""
+        return _init(self.algorithm, jnp.asarray(self.seeds))
+
+    def advance(self, state: RunState, start: int, stop: int) -> RunState:
+        """Iterations `start` to `stop` of every run. Consumes `state`."""
+        return _advance(self.algorithm, state, jnp.asarray(start, jnp.int32), jnp.asarray(stop, jnp.int32))
+
+    def evaluate(self, state: RunState, clock: int, index: int, *, episodes: int, greedy: bool, seat="exploiter"):
+        """Returns of evaluation number `index`: an array of runs x episodes. Does not disturb training."""
+        run = partial(_evaluate, episodes=episodes, greedy=greedy, seat=seat)
+        return np.asarray(run(self.algorithm, state, jnp.asarray(clock, jnp.int32), jnp.asarray(index, jnp.int32)))
+
+    def read(self, state: RunState, iterations: int) -> tuple[RunState, dict[str, np.ndarray]]:
+        """The mean of each metric since the last reading, and a state whose totals start anew."""
+        values = np.asarray(state.totals) / max(iterations, 1)
+        metrics = {name: values[:, i] for i, name in enumerate(self.metric_names)}
+        count, total = np.asarray(state.collector.finished).T
+        with np.errstate(invalid="ignore", divide="ignore"):
+            metrics["explorer_return"] = np.where(count > 0, total / count, np.nan)
+        metrics["episodes"] = np.asarray(state.collector.episodes)
+        if state.visits is not None:
+            metrics["coverage"] = np.asarray((state.visits > 0).sum(-1))
+        metrics["failed_at"] = np.asarray(state.failed_at)
+        zeros = (jnp.zeros_like(state.totals), jnp.zeros_like(state.collector.finished))
+        return eqx.tree_at(lambda s: (s.totals, s.collector.finished), state, zeros), metrics
+
+
+@jax.jit
+def _init(algorithm: Algorithm, seeds: Int[Array, " P"]) -> RunState:
+    return jax.vmap(lambda a, seed: init_run(a, jax.random.key(seed)))(algorithm, seeds)
+
+
+@partial(jax.jit, donate_argnums=1)
+def _advance(algorithm: Algorithm, state: RunState, start: Int[Array, ""], stop: Int[Array, ""]) -> RunState:
+    # The clock is shared, not batched: what depends on it alone stays a branch or a plain slice under vmap.
+    step = jax.vmap(step_run, in_axes=(0, 0, None))
+    return jax.lax.fori_loop(start, stop, lambda clock, s: step(algorithm, s, clock), state)
+
+
+@partial(jax.jit, static_argnames=("episodes", "greedy", "seat"))
+def _evaluate(
+    algorithm: Algorithm,
+    state: RunState,
+    clock: Int[Array, ""],
+    index: Int[Array, ""],
+    *,
+    episodes: int,
+    greedy: bool,
+    seat: str,
+) -> Float[Array, "P episodes"]:
+    def one(a, s):
+        # A stream of its own (the clock never reaches these numbers), so that evaluating changes nothing in training.
+        key = jax.random.fold_in(jax.random.fold_in(s.key, 2**31 - 1), index)
+        return evaluate(a, s, key, clock, episodes=episodes, greedy=greedy, seat=seat)  # pyright: ignore
+
+    return jax.vmap(one)(algorithm, state)

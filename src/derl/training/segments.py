@@ -1,0 +1,47 @@
+"""Replay of whole rollouts, so that an actor-critic exploiter can learn from older data too."""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import PRNGKeyArray
+
+from derl.agents.base import Clock, Experience
+from derl.agents.replay import Ring
+from derl.core.types import Rollout
+
+
+def side_by_side(experiences: Experience) -> Experience:
+    """A batch of experiences as one with more environments: (K, T, E) becomes (T, K E)."""
+
+    def time_first(x):
+        return jnp.moveaxis(x, 0, 1).reshape(x.shape[1], -1, *x.shape[3:])
+
+    last_obs = experiences.rollout.last_obs
+    flat = jax.tree.map(time_first, eqx.tree_at(lambda e: e.rollout.last_obs, experiences, experiences.rollout.obs))
+    return eqx.tree_at(lambda e: e.rollout.last_obs, flat, last_obs.reshape(-1, *last_obs.shape[2:]))
+
+
+class SegmentReplay(eqx.Module):
+    """The newest rollouts, each whole, with the log-probabilities of the policy that acted."""
+
+    ring: Ring[Experience]
+    batch: int = eqx.field(static=True)
+    skip: int = eqx.field(static=True)
+    """The first rollouts, which were not yet joined to a full window."""
+
+    @staticmethod
+    def init(example: Experience, capacity: int, batch: int, skip: int) -> "SegmentReplay":
+        """Room for `capacity` rollouts like `example`."""
+        return SegmentReplay(Ring.init(example, capacity, 1), batch, skip)
+
+    def mix(self, key: PRNGKeyArray, clock: Clock, newest: Experience) -> tuple["SegmentReplay", Experience]:
+        """Keep the newest rollout, and give it together with `batch` kept ones."""
+        ring = self.ring.write(clock, jax.tree.map(lambda x: x[None], newest))
+        rows = ring.uniform(key, clock, (self.batch,), skip=self.skip)
+        drawn = jax.tree.map(lambda kept, new: jnp.concatenate([new[None], kept[rows]]), ring.data, newest)
+        return eqx.tree_at(lambda s: s.ring, self, ring), side_by_side(drawn)
+
+
+def empty_experience(rollout: Rollout, num_actions: int) -> Experience:
+    """An experience in the shape of those made of `rollout`, for buffers to start from."""
+    return Experience(rollout, jnp.zeros((*rollout.reward.shape, num_actions)))

@@ -1,0 +1,1 @@
+"""Slow, plain implementations that the library is compared with."""
