@@ -249,7 +249,9 @@ class DQN(Agent[DQNState]):
         super().check()
         require(self.n_steps >= 1, f"DQN: n_steps must be at least 1, not {self.n_steps}")
         require(self.batch_size >= 1, f"DQN: batch_size must be at least 1, not {self.batch_size}")
-        require(self.capacity >= self.batch_size, f"DQN: capacity {self.capacity} is below batch_size {self.batch_size}")
+        require(
+            self.capacity >= self.batch_size, f"DQN: capacity {self.capacity} is below batch_size {self.batch_size}"
+        )
         require(0 < self.target_rate <= 1, f"DQN: target_rate must be in (0, 1], not {self.target_rate}")
         for name in ("epsilon_start", "epsilon_end"):
             value = getattr(self, name)

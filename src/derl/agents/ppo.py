@@ -121,9 +121,7 @@ class PPO(ActorCriticAgent):
         minibatches = jax.tree.map(lambda x: x[order], batch)
 
         def step(state: ActorCriticState, minibatch: Minibatch):
-            gradient, losses = eqx.filter_grad(self.loss, has_aux=True)(
-                state.network, minibatch, experience.constraint
-            )
+            gradient, losses = eqx.filter_grad(self.loss, has_aux=True)(state.network, minibatch, experience.constraint)
             network, opt_state, norm = apply_gradient(self.optimiser, state.network, state.opt_state, gradient)
             return ActorCriticState(network, opt_state), losses | {"grad_norm": norm}
 

@@ -1,8 +1,10 @@
 """One-line complaints about hyper-parameters that make no sense."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, get_args
 
+from derl.bonuses.base import AnyBonus
+from derl.bonuses.normalise import Normalise
 from derl.core.errors import UnknownNameError, require
 
 
@@ -32,3 +34,9 @@ def require_choice(settings: Any, field: str, choices: Sequence[str]) -> None:
     value = getattr(settings, field)
     if value not in choices:
         raise UnknownNameError(f"value of {field}", str(value), choices)
+
+
+def check_shared(bonus: AnyBonus) -> None:
+    """What every bonus has: `scale` and `normalise`."""
+    require_not_negative(bonus, "scale")
+    require_choice(bonus, "normalise", get_args(Normalise))

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from derl.bonuses.base import Bonus, Looks, looked_at
-from derl.bonuses.checks import require_choice, require_not_negative, require_positive
+from derl.bonuses.checks import check_shared, require_choice, require_positive
 from derl.core.errors import DerlError
 from derl.core.types import Discrete, Rollout, Spec
 
@@ -71,6 +71,6 @@ class Count(Bonus[CountState]):
         return CountState(visits), bonus / self.increment if self.divide_by_increment else bonus
 
     def check(self) -> None:
-        require_not_negative(self, "scale")
+        check_shared(self)
         require_positive(self, "increment")
         require_choice(self, "looks", get_args(Looks))

@@ -12,7 +12,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, Shaped, UInt32
 
 from derl.bonuses.base import Bonus, Looks, looked_at
-from derl.bonuses.checks import require_choice, require_not_negative, require_positive
+from derl.bonuses.checks import check_shared, require_choice, require_positive
 from derl.bonuses.count import count_visits, inverse_root_count
 from derl.core.types import Box, Discrete, Rollout, Spec
 
@@ -110,6 +110,6 @@ class HashCount(Bonus[HashCountState]):
         return HashCountState(visits, state.simhash), inverse_root_count(self.increment * by_then)
 
     def check(self) -> None:
-        require_not_negative(self, "scale")
+        check_shared(self)
         require_positive(self, "increment", "key_bits")
         require_choice(self, "looks", get_args(Looks))

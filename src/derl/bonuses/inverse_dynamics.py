@@ -9,7 +9,7 @@ import optax
 from jaxtyping import Array, Float, PRNGKeyArray, Shaped
 
 from derl.bonuses.base import Bonus, looked_at
-from derl.bonuses.checks import require_choice, require_not_negative, require_positive, require_widths
+from derl.bonuses.checks import check_shared, require_choice, require_not_negative, require_positive, require_widths
 from derl.core.networks import MLP
 from derl.core.optimiser import apply_gradient, clipped_adam
 from derl.core.types import Box, Rollout, Spec
@@ -147,7 +147,8 @@ class DynamicsBonus(Bonus[State]):
         return jax.lax.scan(train, learner, (rollout.obs, actions, looked_at(rollout, self.successor)))
 
     def check(self) -> None:
-        require_not_negative(self, "scale", "learning_rate", "forward_coef", "inverse_coef")
+        check_shared(self)
+        require_not_negative(self, "learning_rate", "forward_coef", "inverse_coef")
         require_positive(self, "max_grad_norm", "adam_epsilon", "features")
         require_widths(self, "hidden", "head_hidden")
         require_choice(self, "successor", get_args(Successor))

@@ -4,7 +4,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from derl.bonuses.base import Bonus
-from derl.bonuses.checks import require_not_negative
+from derl.bonuses.checks import check_shared
 from derl.core.types import Rollout, Spec
 
 
@@ -18,4 +18,4 @@ class NoBonus(Bonus[tuple[()]]):
         return state, jnp.zeros_like(rollout.reward)
 
     def check(self) -> None:
-        require_not_negative(self, "scale")
+        check_shared(self)

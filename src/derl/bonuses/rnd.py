@@ -9,7 +9,7 @@ import optax
 from jaxtyping import Array, Float, PRNGKeyArray, Shaped
 
 from derl.bonuses.base import Bonus, Looks, looked_at
-from derl.bonuses.checks import require_choice, require_not_negative, require_positive, require_widths
+from derl.bonuses.checks import check_shared, require_choice, require_not_negative, require_positive, require_widths
 from derl.core.networks import MLP
 from derl.core.optimiser import apply_gradient, clipped_adam
 from derl.core.types import Rollout, Spec
@@ -85,7 +85,8 @@ class RND(Bonus[RNDState]):
         return RNDState(state.target, predictor, opt_state), bonus
 
     def check(self) -> None:
-        require_not_negative(self, "scale", "learning_rate", "loss_coef")
+        check_shared(self)
+        require_not_negative(self, "learning_rate", "loss_coef")
         require_positive(self, "max_grad_norm", "adam_epsilon", "features")
         require_widths(self, "hidden")
         require_choice(self, "looks", get_args(Looks))

@@ -25,4 +25,4 @@ def apply_gradient(
 ) -> tuple[Params, optax.OptState, Float[Array, ""]]:
     """One step of `optimiser`; also gives the gradient's norm before clipping."""
     updates, opt_state = optimiser.update(gradient, opt_state)  # pyright: ignore[reportArgumentType]
-    return eqx.apply_updates(params, updates), opt_state, optax.global_norm(gradient)
+    return eqx.apply_updates(params, updates), opt_state, optax.tree.norm(gradient)

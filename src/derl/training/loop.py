@@ -158,9 +158,7 @@ def update_exploiter(
     state, experience = gather_data(algorithm, state, key, clock, experience)
     if algorithm.constrained[1]:
         alpha = decoupling.alpha_exploiter
-        constraint = constraint_on(
-            algorithm, alpha, algorithm.explorer, state.explorer, experience.rollout.obs, clock
-        )
+        constraint = constraint_on(algorithm, alpha, algorithm.explorer, state.explorer, experience.rollout.obs, clock)
         experience = Experience(experience.rollout, experience.behaviour, constraint)
 
     def learn(learnt):

@@ -1,0 +1,52 @@
+"""Decoupled reinforcement learning: one policy explores, a second one exploits what it found."""
+
+from derl._version import __version__
+from derl.agents import A2C, DQN, PPO, Agent
+from derl.bonuses import ICM, RIDE, RND, Bonus, Count, HashCount, NoBonus
+from derl.core.errors import DerlError
+from derl.core.types import Box, Discrete, Rollout, Spec
+from derl.envs import PAPER_TASKS, DeepSea, Environment, Hallway, Step, make, register
+from derl.training.algorithm import Decoupling
+from derl.training.api import configure, load, resume, train
+from derl.training.config import Config, Protocol
+from derl.training.recipes import RECIPES, TABLE_1, recipe
+from derl.training.result import Policy, Result
+
+__all__ = [
+    "A2C",
+    "DQN",
+    "ICM",
+    "PAPER_TASKS",
+    "PPO",
+    "RECIPES",
+    "RIDE",
+    "RND",
+    "TABLE_1",
+    "Agent",
+    "Bonus",
+    "Box",
+    "Config",
+    "Count",
+    "Decoupling",
+    "DeepSea",
+    "DerlError",
+    "Discrete",
+    "Environment",
+    "Hallway",
+    "HashCount",
+    "NoBonus",
+    "Policy",
+    "Protocol",
+    "Result",
+    "Rollout",
+    "Spec",
+    "Step",
+    "__version__",
+    "configure",
+    "load",
+    "make",
+    "recipe",
+    "register",
+    "resume",
+    "train",
+]

@@ -1,0 +1,125 @@
+"""Training from Python in a few lines."""
+
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import jax
+
+from derl.agents.base import AnyAgent
+from derl.bonuses.base import AnyBonus
+from derl.core.errors import require
+from derl.envs.base import AnyEnvironment
+from derl.training.checkpoint import load_checkpoint, read_metadata
+from derl.training.config import Config, expand
+from derl.training.folder import RunFolder
+from derl.training.recipes import recipe as make_recipe
+from derl.training.result import Result
+from derl.training.trainer import Progress, Trainer
+
+DEFAULT_RECIPE = "dea2c-count"
+
+
+def configure(
+    task: str | AnyEnvironment,
+    recipe: str = DEFAULT_RECIPE,
+    *,
+    explorer: AnyAgent | None = None,
+    bonus: AnyBonus | None = None,
+    exploiter: AnyAgent | None = None,
+    env_options: Mapping[str, Any] | None = None,
+    **settings: Any,
+) -> Config:
+    """A recipe with parts and settings of your own.
+
+    `settings` are named as on the command line, with `__` for the dot: `bonus__scale=0.1`, `protocol__episodes=5_000`.
+    """
+    if isinstance(task, str):
+        config = make_recipe(recipe, task, **(env_options or {}))
+    else:
+        config = dataclasses.replace(make_recipe(recipe, "DeepSea-10"), task=task.name, env=task)
+    parts = {"explorer": explorer, "bonus": bonus, "exploiter": exploiter}
+    config = dataclasses.replace(config, **{name: part for name, part in parts.items() if part is not None})
+    for name, value in settings.items():
+        config = config.with_value(name.replace("__", "."), value)
+    return config
+
+
+def train(
+    task: str | AnyEnvironment | Config,
+    recipe: str = DEFAULT_RECIPE,
+    *,
+    seeds: int | Sequence[int] = 5,
+    vary: Mapping[str, Sequence[float]] | None = None,
+    out: str | Path | None = None,
+    show: Callable[[Progress], None] | None = None,
+    cores: int | None = None,
+    population_size: int = 16,
+    **settings: Any,
+) -> Result:
+    """Train a recipe on a task, with every seed and every combination of the varied numbers, at once.
+
+    `task` is a name such as "DeepSea-10", an `Environment`, or a whole `Config`. `seeds` is how many (0, 1, ...) or
+    which. `vary` maps settings to values: `{"bonus.scale": [0.1, 1, 10]}`. With `out`, results and a checkpoint are kept in that folder
+    and `derl.resume` can go on after an interruption. Everything else is passed to `configure`.
+    """
+    config = task if isinstance(task, Config) else configure(task, recipe, **settings)
+    chosen = list(range(seeds)) if isinstance(seeds, int) else list(seeds)
+    runs = expand(config, chosen, vary)
+    folder = None
+    if out is not None:
+        folder = RunFolder(out)
+        folder.create(config, chosen, vary or {})
+    trainer = Trainer(runs, folder, cores=cores, population_size=population_size)
+    return finish(trainer, config, show)
+
+
+def resume(out: str | Path, *, config: Config | None = None, show=None, cores: int | None = None) -> Result:
+    """Go on with an interrupted run. `config` is needed only if it has parts of your own making."""
+    folder, config, trainer = open_run(out, config, cores)
+    trainer.resume()
+    return finish(trainer, config, show)
+
+
+def finish(trainer: Trainer, config: Config, show: Callable[[Progress], None] | None) -> Result:
+    """Train to the end and give the result."""
+    use_compilation_cache()
+    try:
+        frame = trainer.train(show)
+    finally:
+        if trainer.folder is not None:
+            trainer.folder.unlock()
+    return Result(config, trainer.runs, frame, trainer.merged(), trainer.clock, trainer.folder)
+
+
+def open_run(
+    out: str | Path, config: Config | None = None, cores: int | None = None
+) -> tuple[RunFolder, Config, Trainer]:
+    """A run folder and a trainer for what it describes."""
+    folder = RunFolder(out)
+    if config is None:
+        config, seeds, vary = folder.open()
+    else:
+        import json
+
+        data = json.loads((folder.path / "config.json").read_text())
+        seeds, vary = data["seeds"], data["vary"]
+    return folder, config, Trainer(expand(config, seeds, vary), folder, cores=cores)
+
+
+def load(out: str | Path, *, config: Config | None = None) -> Result:
+    """The results and policies of a run folder, finished or not."""
+    folder, config, trainer = open_run(out, config)
+    metadata = read_metadata(folder.checkpoint)
+    state = load_checkpoint(folder.checkpoint, trainer.template())
+    frame = folder.read_results().head(metadata["rows"]) if metadata["rows"] else trainer.frame()
+    require(len(frame) > 0, f"{folder.path} has no evaluations yet; continue it with 'derl resume {folder.path}'")
+    return Result(config, trainer.runs, frame, state, metadata["clock"], folder)
+
+
+def use_compilation_cache() -> None:
+    """Keep compiled programs between processes, unless the user has said where (or not to)."""
+    if jax.config.jax_compilation_cache_dir is None:  # pyright: ignore[reportAttributeAccessIssue]
+        jax.config.update("jax_compilation_cache_dir", str(Path.home() / ".cache" / "derl" / "xla"))
+        jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.3)

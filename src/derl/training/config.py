@@ -1,0 +1,245 @@
+"""The whole description of an experiment as data: checked, written to a run folder, and read back."""
+
+import dataclasses
+import itertools
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+import equinox as eqx
+
+from derl.agents import AGENTS, AnyAgent
+from derl.bonuses import BONUSES
+from derl.bonuses.base import AnyBonus
+from derl.core.errors import DerlError, UnknownNameError, require
+from derl.envs import make
+from derl.envs.base import AnyEnvironment
+from derl.training.algorithm import Algorithm, Decoupling
+
+
+@dataclasses.dataclass(frozen=True)
+class Protocol:
+    """How long to train and how to evaluate. Budgets in episodes need episodes of equal length; other tasks use steps."""
+
+    episodes: int = 100_000
+    """Training episodes, over all parallel environments together."""
+    steps: int | None = None
+    """Training steps instead of episodes."""
+    evaluate_every: int = 1_000
+    """Episodes between evaluations (steps, if the budget is in steps)."""
+    evaluation_episodes: int = 8
+    """Episodes in each evaluation."""
+    evaluation: Literal["greedy", "sampled"] = "greedy"
+    """Whether the evaluated policy takes its most valued action or samples."""
+
+    def check(self) -> None:
+        """Raise a `DerlError` if a setting makes no sense."""
+        for name in ("episodes", "steps", "evaluate_every", "evaluation_episodes"):
+            value = getattr(self, name)
+            require(value is None or value >= 1, f"protocol: {name} must be at least 1, not {value}")
+
+    def budget(self, env: AnyEnvironment) -> tuple[int, int]:
+        """Training steps, and steps between evaluations."""
+        if self.steps is not None:
+            return self.steps, self.evaluate_every
+        length = env.episode_length
+        require(
+            length is not None,
+            f"{env.name} has episodes of different lengths: give the budget in steps (protocol.steps, --protocol.steps)",
+        )
+        assert length is not None
+        return self.episodes * length, self.evaluate_every * length
+
+
+@dataclasses.dataclass(frozen=True)
+class Config:
+    """Everything that decides a run's numbers, except its seed."""
+
+    task: str
+    explorer: AnyAgent
+    bonus: AnyBonus
+    exploiter: AnyAgent | None = None
+    decoupling: Decoupling = dataclasses.field(default_factory=Decoupling)
+    protocol: Protocol = dataclasses.field(default_factory=Protocol)
+    recipe: str = "custom"
+    """A label."""
+    env_options: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    """Options of the task, such as DeepSea's mapping_seed."""
+    num_envs: int = 4
+    """Parallel environments of each run."""
+    explorer_reward: Literal["both", "intrinsic"] = "both"
+    """Whether the explorer learns from r_e + lambda r_i or from lambda r_i alone."""
+    normalise_observations: bool = False
+    """Whether agents see observations with running mean and variance taken out."""
+    normalise_rewards: bool = False
+    """Whether extrinsic rewards are divided by the running deviation of their discounted sums."""
+    env: AnyEnvironment | None = None
+    """An environment object, in place of one made from `task` and `env_options`."""
+
+    def make_env(self) -> AnyEnvironment:
+        """The environment."""
+        return make(self.task, **self.env_options) if self.env is None else self.env
+
+    def check(self) -> "Config":
+        """Raise a `DerlError` if anything makes no sense; else give the configuration itself."""
+        require(self.num_envs >= 1, f"num_envs must be at least 1, not {self.num_envs}")
+        for part in (self.explorer, self.bonus, self.exploiter, self.decoupling, self.protocol):
+            if part is not None:
+                part.check()
+        decoupling = self.decoupling
+        alphas = (decoupling.alpha_explorer, decoupling.alpha_exploiter)
+        require(
+            self.exploiter is not None or not any(alphas),
+            "decoupling: a divergence constraint needs an exploiter; this recipe has none",
+        )
+        env = self.make_env()
+        self.protocol.budget(env)
+        eqx.filter_eval_shape(lambda k: self.bonus.init(k, env.spec, self.num_envs), _key())
+        return self
+
+    def algorithm(self) -> Algorithm:
+        """The compiled loop's view of this configuration."""
+        alphas = (self.decoupling.alpha_explorer, self.decoupling.alpha_exploiter)
+        return Algorithm(
+            self.make_env(),
+            self.explorer,
+            self.bonus,
+            self.exploiter,
+            self.decoupling,
+            self.num_envs,
+            self.explorer_reward,
+            self.normalise_observations,
+            self.normalise_rewards,
+            (alphas[0] != 0, alphas[1] != 0),
+        )
+
+    def with_value(self, path: str, value: Any) -> "Config":
+        """A copy with one setting changed, named as on the command line: `bonus.scale`, `explorer.learning_rate`."""
+        return _replace(self, path.replace("-", "_").split("."), value, path)
+
+
+def _key():
+    import jax
+
+    return jax.random.key(0)
+
+
+def _replace(obj: Any, names: Sequence[str], value: Any, path: str) -> Any:
+    fields = {f.name: f for f in dataclasses.fields(obj)} if dataclasses.is_dataclass(obj) else {}
+    if names[0] not in fields:
+        raise UnknownNameError("setting", path, setting_paths(obj) if names[0] not in fields else fields)
+    old = getattr(obj, names[0])
+    if len(names) > 1:
+        value = _replace(old, names[1:], value, path)
+    elif isinstance(old, float) and not isinstance(value, float):
+        value = _number(value, path)
+    return dataclasses.replace(obj, **{names[0]: value})
+
+
+def _number(value: Any, path: str) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise DerlError(f"{path} takes a number, not {value!r}") from None
+
+
+def setting_paths(obj: Any, prefix: str = "") -> list[str]:
+    """Every setting below a configuration, as dotted paths."""
+    paths: list[str] = []
+    for field in dataclasses.fields(obj):
+        value = getattr(obj, field.name)
+        nested = dataclasses.is_dataclass(value) and not isinstance(value, type)
+        paths += setting_paths(value, f"{prefix}{field.name}.") if nested else [f"{prefix}{field.name}"]
+    return paths
+
+
+@dataclasses.dataclass(frozen=True)
+class Run:
+    """One member of a population: its seed and what is varied in it."""
+
+    seed: int
+    values: Mapping[str, float]
+    config: Config
+
+
+def expand(config: Config, seeds: Sequence[int], vary: Mapping[str, Sequence[float]] | None = None) -> list[Run]:
+    """Every combination of the varied numbers, with every seed."""
+    vary = vary or {}
+    require(len(seeds) > 0, "no seeds: give at least one")
+    for path, values in vary.items():
+        require(len(values) > 0, f"vary: no values for {path}")
+        old = _value_at(config, path)
+        require(
+            isinstance(old, float),
+            f"vary: {path} is not a number that runs of one population can differ in (it shapes the program); "
+            "start a separate run for each value",
+        )
+    runs = []
+    for combination in itertools.product(*vary.values()):
+        varied = config
+        for path, value in zip(vary, combination, strict=True):
+            varied = varied.with_value(path, float(value))
+        varied.check()
+        values = dict(zip(vary, map(float, combination), strict=True))
+        runs += [Run(seed, values, varied) for seed in seeds]
+    return runs
+
+
+def _value_at(obj: Any, path: str) -> Any:
+    value = obj
+    for name in path.replace("-", "_").split("."):
+        if not hasattr(value, name):
+            raise UnknownNameError("setting", path, setting_paths(obj))
+        value = getattr(value, name)
+    return value
+
+
+KINDS: dict[str, Mapping[str, type]] = {"explorer": AGENTS, "exploiter": AGENTS, "bonus": BONUSES}
+"""Where the class of each part of a configuration is looked up by name."""
+
+
+def to_json(config: Config) -> str:
+    """A configuration as text; `from_json` reads it back. Raises for parts that are not registered by name."""
+    data: dict[str, Any] = {}
+    for field in dataclasses.fields(config):
+        value = getattr(config, field.name)
+        if field.name in KINDS and value is not None:
+            kinds = [name for name, kind in KINDS[field.name].items() if kind is type(value)]
+            kind = kinds[0] if kinds else f"custom:{type(value).__name__}"
+            data[field.name] = {"kind": kind, **_fields(value)}
+        elif field.name == "env":
+            if value is not None:
+                data["env"] = f"custom:{type(value).__name__}"
+        else:
+            data[field.name] = _fields(value) if dataclasses.is_dataclass(value) else value
+    return json.dumps(data, indent=2)
+
+
+def _fields(obj: Any) -> dict[str, Any]:
+    return {f.name: getattr(obj, f.name) for f in dataclasses.fields(obj)}
+
+
+def from_json(text: str) -> Config:
+    """A configuration from `to_json`'s text."""
+    try:
+        data = json.loads(text)
+        values = {name: _part(name, value) for name, value in data.items()}
+        return Config(**values)
+    except (TypeError, KeyError, AttributeError, json.JSONDecodeError) as error:
+        raise DerlError(f"the configuration cannot be read ({error}); it may be from another version of derl") from None
+
+
+def _part(name: str, value: Any) -> Any:
+    if name == "decoupling":
+        return Decoupling(**value)
+    if name == "protocol":
+        return Protocol(**value)
+    if name == "env" or (isinstance(value, dict) and str(value.get("kind", "")).startswith("custom:")):
+        kind = value if name == "env" else value["kind"]
+        raise DerlError(f"this run uses your own {kind.removeprefix('custom:')}; continue it from Python (derl.resume)")
+    if name in KINDS and value is not None:
+        settings = {k: tuple(v) if isinstance(v, list) else v for k, v in value.items() if k != "kind"}
+        if value["kind"] not in KINDS[name]:
+            raise UnknownNameError(name, value["kind"], KINDS[name])
+        return KINDS[name][value["kind"]](**settings)
+    return value

@@ -1,0 +1,107 @@
+"""A run's folder: its configuration, results and checkpoint, used by one process at a time."""
+
+import fcntl
+import io
+import json
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from derl._version import __version__
+from derl.core.errors import DerlError, require
+from derl.training.checkpoint import write_atomically
+from derl.training.config import Config, from_json, to_json
+
+CONFIG, RESULTS, CHECKPOINT, LOCK = "config.json", "results.parquet", "checkpoint.safetensors", ".lock"
+
+
+class RunFolder:
+    """Where one training run keeps everything."""
+
+    def __init__(self, path: Path | str):
+        self.path = Path(path)
+        self._lock: int | None = None
+
+    @property
+    def checkpoint(self) -> Path:
+        """The state of all runs."""
+        return self.path / CHECKPOINT
+
+    @property
+    def results(self) -> Path:
+        """One row per run and evaluation."""
+        return self.path / RESULTS
+
+    def create(self, config: Config, seeds: Sequence[int], vary: Mapping[str, Sequence[float]]) -> None:
+        """Make the folder and write down what will run. Refuses a folder that already holds something."""
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+            taken = any(child.name != LOCK for child in self.path.iterdir())
+        except OSError as error:
+            raise DerlError(f"cannot make the run folder {self.path}: {error.strerror or error}") from None
+        holds_run = (self.path / CONFIG).exists()
+        hint = f"continue it with 'derl resume {self.path}', or choose another" if holds_run else "choose another"
+        require(not taken, f"{self.path} is not empty: {hint} with --out")
+        self.lock()
+        data = {
+            "derl": __version__,
+            "seeds": list(seeds),
+            "vary": {k: list(v) for k, v in vary.items()},
+            "config": json.loads(to_json(config)),
+        }
+        write_atomically(self.path / CONFIG, json.dumps(data, indent=2).encode())
+
+    def open(self) -> tuple[Config, list[int], dict[str, list[float]]]:
+        """What the folder's run is."""
+        path = self.path / CONFIG
+        require(path.exists(), f"{self.path} is not a run folder (it has no {CONFIG})")
+        try:
+            data = json.loads(path.read_text())
+            config, seeds, vary = json.dumps(data["config"]), data["seeds"], data["vary"]
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise DerlError(f"{path} is damaged ({error})") from None
+        return from_json(config), seeds, vary
+
+    def lock(self) -> None:
+        """Claim the folder for this process until it ends."""
+        if self._lock is not None:
+            return
+        try:
+            handle = os.open(self.path / LOCK, os.O_RDWR | os.O_CREAT, 0o644)
+        except OSError as error:
+            raise DerlError(f"cannot write in {self.path}: {error.strerror or error}") from None
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            os.close(handle)
+            raise DerlError(
+                f"{self.path} is in use by another process; wait for it, or choose another folder"
+            ) from None
+        self._lock = handle
+
+    def unlock(self) -> None:
+        """Let other processes use the folder."""
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+
+    def write_results(self, frame: pl.DataFrame) -> None:
+        """Replace the results."""
+        buffer = io.BytesIO()
+        frame.write_parquet(buffer)
+        write_atomically(self.results, buffer.getvalue())
+
+    def read_results(self) -> pl.DataFrame:
+        """The results so far."""
+        require(self.results.exists(), f"{self.path} has no results yet")
+        try:
+            return pl.read_parquet(self.results)
+        except (pl.exceptions.PolarsError, OSError) as error:
+            raise DerlError(f"{self.results} is damaged ({str(error).splitlines()[0]})") from None
+
+    def write_json(self, name: str, data: Any) -> None:
+        """A small file of facts beside the results."""
+        write_atomically(self.path / name, json.dumps(data, indent=2).encode())

@@ -1,0 +1,103 @@
+"""What training gives back: results, curves and policies."""
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import polars as pl
+
+from derl.core.errors import require
+from derl.core.types import Discrete
+from derl.envs.base import AnyEnvironment
+from derl.training.algorithm import Algorithm
+from derl.training.config import Config, Run
+from derl.training.evaluation import Episode, Seat, play_episode, policy_of
+from derl.training.folder import RunFolder
+from derl.training.loop import RunState
+
+
+class Policy:
+    """A trained policy that answers to observations."""
+
+    def __init__(self, algorithm: Algorithm, state: RunState, clock: int, seat: Seat):
+        self.algorithm, self.state, self.seat = algorithm, state, seat
+        self._acts = {
+            greedy: jax.jit(policy_of(algorithm, state, jnp.asarray(clock), seat, greedy)) for greedy in (True, False)
+        }
+        self._key = jax.random.key(0)
+
+    @property
+    def env(self) -> AnyEnvironment:
+        """The environment it was trained in."""
+        return self.algorithm.env
+
+    def predict(self, obs: Any, deterministic: bool = True) -> Any:
+        """The action for an observation, or for each of a batch: the most valued one, or a sample of the policy.
+
+        A countable observation is an integer, or the one-hot array it stands for, as bsuite and Gymnasium give it.
+        """
+        obs = self._parse(np.asarray(obs))
+        self._key, key = jax.random.split(self._key)
+        action = np.asarray(self._acts[deterministic](key, jnp.asarray(obs)))
+        return int(action) if action.ndim == 0 else action
+
+    def _parse(self, obs: np.ndarray) -> np.ndarray:
+        space = self.env.spec.observation
+        if isinstance(space, Discrete):
+            if np.issubdtype(obs.dtype, np.integer) and not (
+                obs.ndim and obs[..., :].size == space.size and obs.max() <= 1
+            ):
+                require(0 <= obs.min() and obs.max() <= space.size, f"observations are integers from 0 to {space.size}")
+                return obs.astype(np.int32)
+            flat = obs.reshape(-1, space.size) if obs.size % space.size == 0 else None
+            require(flat is not None, f"an observation is an integer below {space.size} or its one-hot array")
+            assert flat is not None
+            index = np.where(flat.any(1), flat.argmax(1), space.size).astype(np.int32)
+            return index[0] if obs.size == space.size else index
+        ending = obs.shape[obs.ndim - len(space.shape) :]
+        require(ending == space.shape, f"an observation has shape {space.shape}, this one {obs.shape}")
+        return obs.astype(np.float32)
+
+    def play(self, seed: int = 0, deterministic: bool = True) -> Episode:
+        """One episode of this policy in its environment."""
+        return jax.jit(lambda k: play_episode(self.env, self._acts[deterministic], k))(jax.random.key(seed))
+
+
+@dataclasses.dataclass
+class Result:
+    """The outcome of `derl.train`."""
+
+    config: Config
+    runs: Sequence[Run]
+    frame: pl.DataFrame
+    """One row per run and evaluation; see docs/results for the columns."""
+    state: RunState
+    clock: int
+    folder: RunFolder | None = None
+
+    def policy(self, run: int = 0, seat: Seat = "exploiter") -> Policy:
+        """The trained policy of a run: the exploiter's, or for a baseline or by `seat` the explorer's."""
+        require(0 <= run < len(self.runs), f"there is no run {run}; runs are numbered 0 to {len(self.runs) - 1}")
+        state = jax.tree.map(lambda x: x[run], self.state)
+        return Policy(self.runs[run].config.algorithm(), state, self.clock, seat)
+
+    def curves(self) -> pl.DataFrame:
+        """Mean and 95 % bootstrap interval of the evaluation returns over seeds, at every evaluation."""
+        from derl.analysis.curves import learning_curves
+
+        return learning_curves(self.frame, list(self.runs[0].values))
+
+    def summary(self) -> pl.DataFrame:
+        """Average, maximum and final evaluation returns as the paper defines them."""
+        from derl.analysis.curves import summarise
+
+        return summarise(self.frame, list(self.runs[0].values))
+
+    @property
+    def failed(self) -> list[int]:
+        """Runs whose numbers ceased to be finite."""
+        bad = self.frame.filter(pl.col("failed_at_step").is_not_null())
+        return bad["run"].unique().sort().to_list()

@@ -1,0 +1,268 @@
+"""The outer loop, on the host: pieces of compiled training between which it shows, saves, evaluates and can be stopped."""
+
+import dataclasses
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import polars as pl
+
+from derl.core.errors import DerlError
+from derl.training.checkpoint import load_checkpoint, read_metadata, save_checkpoint
+from derl.training.config import Run
+from derl.training.folder import RunFolder
+from derl.training.loop import RunState
+from derl.training.population import Population
+
+PIECE_SECONDS = 0.5
+"""How long one piece of compiled training should take: the wait after Ctrl-C, and between updates of the display."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Progress:
+    """How far training is."""
+
+    steps: int
+    total_steps: int
+    """Of all runs together."""
+    steps_per_second: float
+    episodes: float
+    """Finished by each run, on average."""
+    explorer_return: float
+    exploiter_return: float
+    """Of the last evaluation, averaged over runs; a baseline's own."""
+    seconds_left: float
+    failed: int
+
+
+class Interrupted(DerlError):
+    """Training was stopped by the user; everything was saved."""
+
+
+def shards_of(runs: Sequence[Run], cores: int, population_size: int) -> list[list[int]]:
+    """Run numbers in groups of one size, each a compiled population; the last group repeats its last run to fill up."""
+    size = min(-(-len(runs) // cores), population_size)
+    groups = [list(range(i, min(i + size, len(runs)))) for i in range(0, len(runs), size)]
+    groups[-1] += [groups[-1][-1]] * (size - len(groups[-1]))
+    return groups
+
+
+class Trainer:
+    """Trains a list of runs that share their structure, in populations spread over the cores."""
+
+    def __init__(
+        self,
+        runs: Sequence[Run],
+        folder: RunFolder | None = None,
+        *,
+        cores: int | None = None,
+        population_size: int = 16,
+        checkpoint_seconds: float = 30.0,
+    ):
+        self.runs, self.folder = list(runs), folder
+        self.cores = cores or available_cores()
+        self.checkpoint_seconds = checkpoint_seconds
+        algorithms = [run.config.algorithm() for run in runs]
+        # One program for all: whoever is unconstrained among constrained runs gets the constraint with weight 0.
+        constrained = tuple(any(a.constrained[i] for a in algorithms) for i in (0, 1))
+        algorithms = [dataclasses.replace(a, constrained=constrained) for a in algorithms]
+        self.groups = shards_of(self.runs, self.cores, population_size)
+        self.populations = [
+            Population([algorithms[i] for i in group], [runs[i].seed for i in group]) for group in self.groups
+        ]
+        self.protocol = runs[0].config.protocol
+        self.steps_per_iteration = algorithms[0].steps_per_iteration
+        steps, every = self.protocol.budget(algorithms[0].env)
+        self.iterations = max(1, steps // self.steps_per_iteration)
+        self.evaluations = evaluation_times(self.iterations, every / self.steps_per_iteration)
+        self.states: list[RunState] = []
+        self.clock = 0
+        self.read_at = 0
+        self.rows: list[dict[str, Any]] = []
+        self._stop = threading.Event()
+
+    def start(self) -> None:
+        """Bring all runs to their beginning."""
+        with ThreadPoolExecutor(self.cores) as pool:
+            self.states = list(pool.map(lambda p: p.init(), self.populations))
+
+    def resume(self) -> None:
+        """Bring all runs to where the folder's checkpoint left them."""
+        assert self.folder is not None
+        self.folder.lock()
+        if not self.folder.checkpoint.exists():
+            return self.start()
+        metadata = read_metadata(self.folder.checkpoint)
+        self.load(load_checkpoint(self.folder.checkpoint, self.template()), metadata)
+        if metadata["rows"]:
+            rows = self.folder.read_results().head(metadata["rows"]).to_dicts()
+            if len(rows) < metadata["rows"]:
+                raise DerlError(f"{self.folder.results} lacks results its checkpoint has; restore it or start anew")
+            self.rows = rows
+
+    def template(self) -> RunState:
+        """The shapes of the state of all runs."""
+        shapes = jax.eval_shape(self.populations[0].init)
+        return jax.tree.map(lambda x: jax.ShapeDtypeStruct((len(self.runs), *x.shape[1:]), x.dtype), shapes)
+
+    def load(self, state: RunState, metadata: dict[str, Any]) -> None:
+        """Distribute the state of all runs over the populations."""
+        self.clock, self.read_at = metadata["clock"], metadata["read_at"]
+        self.states = [jax.tree.map(lambda x, g=group: x[np.asarray(g)], state) for group in self.groups]
+
+    def merged(self) -> RunState:
+        """The state of all runs, in their order."""
+        order = [(p, i) for p, group in enumerate(self.groups) for i in range(len(group))]
+        first = {
+            run: order.index((p, i))
+            for p, group in reversed(list(enumerate(self.groups)))
+            for i, run in reversed(list(enumerate(group)))
+        }
+        index = np.asarray([first[run] for run in range(len(self.runs))])
+        return jax.tree.map(lambda *xs: jnp.concatenate(xs)[index], *self.states)
+
+    def save(self) -> None:
+        """Write results, then the checkpoint that counts them."""
+        if self.folder is None:
+            return
+        self.folder.write_results(self.frame())
+        metadata = {"clock": self.clock, "read_at": self.read_at, "rows": len(self.rows)}
+        save_checkpoint(self.folder.checkpoint, self.merged(), metadata)
+
+    def frame(self) -> pl.DataFrame:
+        """All evaluations so far, one row per run and evaluation."""
+        return pl.DataFrame(self.rows, infer_schema_length=None)
+
+    def train(self, show: Callable[[Progress], None] | None = None) -> pl.DataFrame:
+        """Train to the end of the budget. Ctrl-C saves and raises `Interrupted`."""
+        if not self.states:
+            self.start()
+        with ThreadPoolExecutor(self.cores) as pool, self._catch_signals():
+            self._loop(pool, show or (lambda progress: None))
+        return self.frame()
+
+    def _loop(self, pool: ThreadPoolExecutor, show: Callable[[Progress], None]) -> None:
+        piece, saved, begun, start_clock = 1, time.monotonic(), None, self.clock
+        while self.clock < self.iterations:
+            stop = min(self.clock + piece, next(t for t in self.evaluations if t > self.clock))
+            since = time.monotonic()
+            self._advance(pool, stop)
+            seconds = time.monotonic() - since
+            if begun is None:
+                # The first piece is mostly compilation: it says nothing about speed.
+                begun, start_clock = time.monotonic(), self.clock
+            else:
+                rate = (self.clock - start_clock) / max(time.monotonic() - begun, 1e-9)
+                show(self._progress(rate))
+            piece = max(1, min(2 * piece, int(piece * PIECE_SECONDS / max(seconds, 1e-6))))
+            if self.clock in self.evaluations:
+                self._evaluate(pool)
+                show(self._progress((self.clock - start_clock) / max(time.monotonic() - begun, 1e-9)))
+            finished = self.clock >= self.iterations
+            if finished or self._stop.is_set() or time.monotonic() - saved > self.checkpoint_seconds:
+                self.save()
+                saved = time.monotonic()
+            if self._stop.is_set() and not finished:
+                where = "" if self.folder is None else f"; continue with: derl resume {self.folder.path}"
+                raise Interrupted(f"interrupted at {self.clock / self.iterations:.0%}, all saved{where}")
+
+    def _advance(self, pool: ThreadPoolExecutor, stop: int) -> None:
+        def move(i: int) -> RunState:
+            return jax.block_until_ready(self.populations[i].advance(self.states[i], self.clock, stop))
+
+        self.states = list(pool.map(move, range(len(self.populations))))
+        self.clock = stop
+
+    def _evaluate(self, pool: ThreadPoolExecutor) -> None:
+        number = self.evaluations.index(self.clock) + 1
+
+        def one(i: int):
+            returns = self.populations[i].evaluate(
+                self.states[i],
+                self.clock,
+                number,
+                episodes=self.protocol.evaluation_episodes,
+                greedy=self.protocol.evaluation == "greedy",
+            )
+            state, metrics = self.populations[i].read(self.states[i], self.clock - self.read_at)
+            return state, returns, metrics
+
+        results = list(pool.map(one, range(len(self.populations))))
+        self.states = [state for state, _, _ in results]
+        self.read_at = self.clock
+        seen = set()
+        for group, (_, returns, metrics) in zip(self.groups, results, strict=True):
+            for i, run in enumerate(group):
+                if run not in seen:
+                    seen.add(run)
+                    self.rows.append(self._row(run, number, returns[i], {k: v[i].item() for k, v in metrics.items()}))
+
+    def _row(self, run: int, number: int, returns: np.ndarray, metrics: dict[str, Any]) -> dict[str, Any]:
+        failed = metrics.pop("failed_at")
+        return {
+            "run": run,
+            "seed": self.runs[run].seed,
+            **self.runs[run].values,
+            "evaluation": number,
+            "steps": self.clock * self.steps_per_iteration,
+            "episodes": metrics.pop("episodes"),
+            "return": float(returns.mean()) if failed < 0 else float("nan"),
+            "return_std": float(returns.std()) if failed < 0 else float("nan"),
+            "failed_at_step": failed * self.steps_per_iteration if failed >= 0 else None,
+            **metrics,
+        }
+
+    def _progress(self, rate: float) -> Progress:
+        last = self.rows[-len(self.runs) :]
+        counts = [np.asarray(s.collector.finished).sum(0) for s in self.states]
+        finished, total = np.sum(counts, axis=0)
+        recent = [row["explorer_return"] for row in last]
+        per_run = self.steps_per_iteration
+        return Progress(
+            steps=self.clock * per_run * len(self.runs),
+            total_steps=self.iterations * per_run * len(self.runs),
+            steps_per_second=rate * per_run * len(self.runs),
+            episodes=float(np.mean(np.concatenate([np.asarray(s.collector.episodes) for s in self.states]))),
+            explorer_return=float(total / finished) if finished else float(np.mean(recent)) if recent else float("nan"),
+            exploiter_return=float(np.nanmean([row["return"] for row in last])) if last else float("nan"),
+            seconds_left=(self.iterations - self.clock) / max(rate, 1e-9),
+            failed=sum(row["failed_at_step"] is not None for row in last),
+        )
+
+    @contextmanager
+    def _catch_signals(self):
+        """Turn the first Ctrl-C (or SIGTERM) into a stop at the end of the piece; a second one acts as usual."""
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+
+        def handle(number, frame):
+            self._stop.set()
+            signal.signal(number, old[number])
+
+        signals = (signal.SIGINT, signal.SIGTERM)
+        old = {s: signal.signal(s, handle) for s in signals}
+        try:
+            yield
+        finally:
+            for s, handler in old.items():
+                signal.signal(s, handler)
+
+
+def evaluation_times(iterations: int, every: float) -> list[int]:
+    """After which iterations to evaluate: every `every` (rounded up), and at the end."""
+    times = {min(iterations, int(np.ceil(k * every - 1e-9))) for k in range(1, int(iterations / every) + 2)}
+    return sorted(t for t in times | {iterations} if t > 0)
+
+
+def available_cores() -> int:
+    """Cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -1,0 +1,51 @@
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from derl.bonuses.normalise import BonusScale, normalise
+
+BONUS = np.array([[[1.0, 3.0], [2.0, 0.5]], [[4.0, 0.25], [1.5, 1.0]]])
+DONE = np.array([[[False, True], [True, False]], [[False, False], [False, True]]])
+
+
+def run(mode, gamma=0.9):
+    state, out = BonusScale.init(2), []
+    for bonus, done in zip(BONUS, DONE, strict=True):
+        state, r = jax.jit(normalise, static_argnums=0)(mode, state, jnp.asarray(bonus), jnp.asarray(done), gamma)
+        out.append(np.asarray(r))
+    return out
+
+
+def test_none_leaves_the_bonus_alone():
+    np.testing.assert_array_equal(run("none"), BONUS.astype(np.float32))
+
+
+def test_rms_divides_by_the_root_mean_square_of_all_bonuses_so_far():
+    first, second = run("rms")
+    np.testing.assert_allclose(first, BONUS[0] / np.sqrt((BONUS[0] ** 2).mean()), rtol=1e-4)
+    np.testing.assert_allclose(second, BONUS[1] / np.sqrt((BONUS**2).mean()), rtol=1e-4)
+
+
+def test_returns_divides_by_the_deviation_of_the_discounted_sums():
+    sums, g = [], np.zeros(2)
+    for bonus, done in zip(BONUS.reshape(4, 2), DONE.reshape(4, 2), strict=True):
+        g = 0.9 * g + bonus
+        sums.append(g.copy())
+        g[done] = 0
+    first, second = run("returns")
+    np.testing.assert_allclose(first, BONUS[0] / np.std(sums[:2]), rtol=1e-3)
+    np.testing.assert_allclose(second, BONUS[1] / np.std(sums), rtol=1e-3)
+
+
+def test_large_bonuses_are_not_clipped():
+    bonus = jnp.zeros((200, 2)).at[0, 0].set(1000.0)
+    for mode in ("rms", "returns"):
+        _, r = normalise(mode, BonusScale.init(2), bonus, jnp.ones((200, 2), bool), 0.9)
+        assert float(r.max()) > 15
+
+
+def test_no_bonus_at_all_stays_zero():
+    zero = jnp.zeros((3, 2))
+    for mode in ("none", "rms", "returns"):
+        _, r = normalise(mode, BonusScale.init(2), zero, zero > 1, 0.9)
+        np.testing.assert_array_equal(r, zero)
