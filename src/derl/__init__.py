@@ -7,10 +7,10 @@ from derl.core.errors import DerlError
 from derl.core.types import Box, Discrete, Rollout, Spec
 from derl.envs import PAPER_TASKS, DeepSea, Environment, Hallway, Step, make, register
 from derl.training.algorithm import Decoupling
-from derl.training.api import configure, load, resume, train
+from derl.api import configure, load, resume, train
 from derl.training.config import Config, Protocol
 from derl.training.recipes import RECIPES, TABLE_1, recipe
-from derl.training.result import Policy, Result
+from derl.result import Policy, Result
 
 __all__ = [
     "A2C",

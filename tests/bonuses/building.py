@@ -10,9 +10,16 @@ from derl.core.types import Discrete, Rollout
 SMALL = {"hidden": (8,), "features": 4, "head_hidden": (8,)}
 """Networks that compile quickly."""
 
-# Compiled once per kind of bonus and shape of rollout, which tests therefore share.
-init = jax.jit(lambda bonus, key, spec, num_envs: bonus.init(key, spec, num_envs), static_argnums=(2, 3))
-step = jax.jit(lambda bonus, state, rollout: bonus.step(state, rollout))
+
+def init(bonus, key, spec, num_envs):
+    """Not compiled: its few operations are cheaper to run one by one than to compile for every kind of bonus."""
+    return bonus.init(key, spec, num_envs)
+
+
+@jax.jit
+def step(bonus, state, rollout):
+    """Compiled once per kind of bonus and shape of rollout, which the tests therefore share where they can."""
+    return bonus.step(state, rollout)
 
 
 def rollout_of(obs, *, last_obs=None, next_obs=None, action=None, terminated=None, truncated=None) -> Rollout:

@@ -85,15 +85,23 @@ class RIDE(DynamicsBonus[RIDEState]):
             table_size = simhash.table_size
         return RIDEState(self.init_learner(model_key, spec), EpisodicCounts.init(num_envs, table_size), simhash)
 
-    def step(self, state: RIDEState, rollout: Rollout) -> tuple[RIDEState, Float[Array, "T E"]]:
+    def count_visits(
+        self, counts: EpisodicCounts, simhash: SimHash | None, rollout: Rollout
+    ) -> tuple[EpisodicCounts, Int[Array, "T E"]]:
+        """N_ep: how often the counted state of each step was visited in its episode, this visit included."""
         states, looked = rollout.obs, looked_at(rollout, self.counts)
-        if state.simhash is not None:
-            states, looked = state.simhash(states), state.simhash(looked)
-        counts, visits = state.counts.count(states, looked, rollout.done)
-        if self.counts != "state":
-            visits = visits + 1  # the arrival, which the step after this one would count
+        if simhash is not None:
+            states, looked = simhash(states), simhash(looked)
+        counts, visits = counts.count(states, looked, rollout.done)
+        if self.counts == "state":
+            return counts, visits
+        visits = visits + 1  # arriving there is a visit as well, which the table takes in with the next step
         if self.counts == "successor_after_reset":
-            visits = jnp.where(rollout.done, 1, visits)  # a new episode's first state
+            visits = jnp.where(rollout.done, 1, visits)  # the first state of another episode
+        return counts, visits
+
+    def step(self, state: RIDEState, rollout: Rollout) -> tuple[RIDEState, Float[Array, "T E"]]:
+        counts, visits = self.count_visits(state.counts, state.simhash, rollout)
         learner, encoded = self.learn(state.learner, rollout)
         impact = impact_per_root_visit(encoded.successor, encoded.state, visits)
         return RIDEState(learner, counts, state.simhash), impact / 2 if self.halve else impact

@@ -55,15 +55,24 @@ class RunFolder:
         write_atomically(self.path / CONFIG, json.dumps(data, indent=2).encode())
 
     def open(self) -> tuple[Config, list[int], dict[str, list[float]]]:
-        """What the folder's run is."""
+        """What the folder's run is: its configuration, seeds and varied numbers."""
+        return from_json(json.dumps(self._described()["config"])), *self.members()
+
+    def members(self) -> tuple[list[int], dict[str, list[float]]]:
+        """The seeds and varied numbers of the folder's runs."""
+        data = self._described()
+        return data["seeds"], data["vary"]
+
+    def _described(self) -> dict[str, Any]:
         path = self.path / CONFIG
         require(path.exists(), f"{self.path} is not a run folder (it has no {CONFIG})")
         try:
             data = json.loads(path.read_text())
-            config, seeds, vary = json.dumps(data["config"]), data["seeds"], data["vary"]
-        except (OSError, ValueError, KeyError, TypeError) as error:
+            missing = {"config", "seeds", "vary"} - set(data)
+        except (OSError, ValueError, TypeError) as error:
             raise DerlError(f"{path} is damaged ({error})") from None
-        return from_json(config), seeds, vary
+        require(not missing, f"{path} is damaged (it lacks {', '.join(sorted(missing))})")
+        return data
 
     def lock(self) -> None:
         """Claim the folder for this process until it ends."""

@@ -1,5 +1,6 @@
 """Many runs in one compiled program: seeds, and any numbers among the hyper-parameters, stacked under `vmap`."""
 
+import dataclasses
 from collections.abc import Sequence
 from functools import partial
 from typing import Any
@@ -21,7 +22,12 @@ def as_leaves(tree: Any) -> Any:
 
 
 def stack(algorithms: Sequence[Algorithm]) -> Algorithm:
-    """Runs that differ only in numbers, as one algorithm with a leading axis."""
+    """Runs that differ only in numbers, as one algorithm with a leading axis.
+
+    If some are constrained and others not, the others get the constraint too, with weight 0.
+    """
+    constrained = (any(a.constrained[0] for a in algorithms), any(a.constrained[1] for a in algorithms))
+    algorithms = [dataclasses.replace(a, constrained=constrained) for a in algorithms]
     structures = {jax.tree.structure(a) for a in algorithms}
     if len(structures) != 1:
         raise ValueError("runs of one population must share their structure")
@@ -34,7 +40,7 @@ class Population:
     def __init__(self, algorithms: Sequence[Algorithm], seeds: Sequence[int]):
         self.algorithm = stack(algorithms)
         self.seeds = np.asarray(seeds, np.uint32)
-        self.metric_names = metric_names(algorithms[0])
+        self.metric_names = metric_names(jax.tree.map(lambda x: x[0], self.algorithm))
 
     def init(self) -> RunState:
         """All runs before their first step."""

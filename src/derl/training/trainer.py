@@ -15,12 +15,13 @@ import jax.numpy as jnp
 import numpy as np
 import polars as pl
 
-from derl.core.errors import DerlError
+from derl.core.errors import DerlError, require
 from derl.training.checkpoint import load_checkpoint, read_metadata, save_checkpoint
 from derl.training.config import Run
 from derl.training.folder import RunFolder
 from derl.training.loop import RunState
 from derl.training.population import Population
+from derl.training.tensorboard import TensorBoard, writer_class
 
 PIECE_SECONDS = 0.5
 """How long one piece of compiled training should take: the wait after Ctrl-C, and between updates of the display."""
@@ -66,14 +67,12 @@ class Trainer:
         cores: int | None = None,
         population_size: int = 16,
         checkpoint_seconds: float = 30.0,
+        tensorboard: bool = False,
     ):
         self.runs, self.folder = list(runs), folder
         self.cores = cores or available_cores()
         self.checkpoint_seconds = checkpoint_seconds
         algorithms = [run.config.algorithm() for run in runs]
-        # One program for all: whoever is unconstrained among constrained runs gets the constraint with weight 0.
-        constrained = tuple(any(a.constrained[i] for a in algorithms) for i in (0, 1))
-        algorithms = [dataclasses.replace(a, constrained=constrained) for a in algorithms]
         self.groups = shards_of(self.runs, self.cores, population_size)
         self.populations = [
             Population([algorithms[i] for i in group], [runs[i].seed for i in group]) for group in self.groups
@@ -88,6 +87,11 @@ class Trainer:
         self.read_at = 0
         self.rows: list[dict[str, Any]] = []
         self._stop = threading.Event()
+        self._tensorboard: TensorBoard | None = None
+        if tensorboard:
+            require(folder is not None, "TensorBoard output needs a run folder (out)")
+            writer_class()
+        self.tensorboard = tensorboard
 
     def start(self) -> None:
         """Bring all runs to their beginning."""
@@ -120,13 +124,8 @@ class Trainer:
 
     def merged(self) -> RunState:
         """The state of all runs, in their order."""
-        order = [(p, i) for p, group in enumerate(self.groups) for i in range(len(group))]
-        first = {
-            run: order.index((p, i))
-            for p, group in reversed(list(enumerate(self.groups)))
-            for i, run in reversed(list(enumerate(group)))
-        }
-        index = np.asarray([first[run] for run in range(len(self.runs))])
+        flat = [run for group in self.groups for run in group]
+        index = np.asarray([flat.index(run) for run in range(len(self.runs))])
         return jax.tree.map(lambda *xs: jnp.concatenate(xs)[index], *self.states)
 
     def save(self) -> None:
@@ -145,8 +144,14 @@ class Trainer:
         """Train to the end of the budget. Ctrl-C saves and raises `Interrupted`."""
         if not self.states:
             self.start()
+        if self.tensorboard and self.folder is not None:
+            self._tensorboard = TensorBoard(self.folder.path, self.runs, self.clock * self.steps_per_iteration)
         with ThreadPoolExecutor(self.cores) as pool, self._catch_signals():
-            self._loop(pool, show or (lambda progress: None))
+            try:
+                self._loop(pool, show or (lambda progress: None))
+            finally:
+                if self._tensorboard is not None:
+                    self._tensorboard.close()
         return self.frame()
 
     def _loop(self, pool: ThreadPoolExecutor, show: Callable[[Progress], None]) -> None:
@@ -198,12 +203,15 @@ class Trainer:
         results = list(pool.map(one, range(len(self.populations))))
         self.states = [state for state, _, _ in results]
         self.read_at = self.clock
-        seen = set()
+        before, seen = len(self.rows), set()
         for group, (_, returns, metrics) in zip(self.groups, results, strict=True):
             for i, run in enumerate(group):
                 if run not in seen:
                     seen.add(run)
                     self.rows.append(self._row(run, number, returns[i], {k: v[i].item() for k, v in metrics.items()}))
+
+        if self._tensorboard is not None:
+            self._tensorboard.write(self.rows[before:])
 
     def _row(self, run: int, number: int, returns: np.ndarray, metrics: dict[str, Any]) -> dict[str, Any]:
         failed = metrics.pop("failed_at")

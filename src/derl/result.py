@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 import polars as pl
 
+from derl.analysis.curves import learning_curves, summarise
 from derl.core.errors import require
 from derl.core.types import Discrete
 from derl.envs.base import AnyEnvironment
@@ -17,6 +18,7 @@ from derl.training.config import Config, Run
 from derl.training.evaluation import Episode, Seat, play_episode, policy_of
 from derl.training.folder import RunFolder
 from derl.training.loop import RunState
+from derl.training.population import Population
 
 
 class Policy:
@@ -46,15 +48,15 @@ class Policy:
 
     def _parse(self, obs: np.ndarray) -> np.ndarray:
         space = self.env.spec.observation
+        if isinstance(space, Discrete) and np.issubdtype(obs.dtype, np.integer):
+            require(obs.min() >= 0 and obs.max() <= space.size, f"observations are integers from 0 to {space.size}")
+            return obs.astype(np.int32)
         if isinstance(space, Discrete):
-            if np.issubdtype(obs.dtype, np.integer) and not (
-                obs.ndim and obs[..., :].size == space.size and obs.max() <= 1
-            ):
-                require(0 <= obs.min() and obs.max() <= space.size, f"observations are integers from 0 to {space.size}")
-                return obs.astype(np.int32)
-            flat = obs.reshape(-1, space.size) if obs.size % space.size == 0 else None
-            require(flat is not None, f"an observation is an integer below {space.size} or its one-hot array")
-            assert flat is not None
+            require(
+                obs.size > 0 and obs.size % space.size == 0,
+                f"an observation is an integer from 0 to {space.size}, or its one-hot array of floats",
+            )
+            flat = obs.reshape(-1, space.size)
             index = np.where(flat.any(1), flat.argmax(1), space.size).astype(np.int32)
             return index[0] if obs.size == space.size else index
         ending = obs.shape[obs.ndim - len(space.shape) :]
@@ -84,16 +86,17 @@ class Result:
         state = jax.tree.map(lambda x: x[run], self.state)
         return Policy(self.runs[run].config.algorithm(), state, self.clock, seat)
 
+    def evaluate(self, seat: Seat = "exploiter", *, episodes: int = 100, greedy: bool = True, index: int = 0) -> np.ndarray:
+        """Fresh evaluation episodes of every run: an array of runs x episodes. `index` decides their randomness."""
+        population = Population([run.config.algorithm() for run in self.runs], [run.seed for run in self.runs])
+        return population.evaluate(self.state, self.clock, -1 - index, episodes=episodes, greedy=greedy, seat=seat)
+
     def curves(self) -> pl.DataFrame:
         """Mean and 95 % bootstrap interval of the evaluation returns over seeds, at every evaluation."""
-        from derl.analysis.curves import learning_curves
-
         return learning_curves(self.frame, list(self.runs[0].values))
 
     def summary(self) -> pl.DataFrame:
         """Average, maximum and final evaluation returns as the paper defines them."""
-        from derl.analysis.curves import summarise
-
         return summarise(self.frame, list(self.runs[0].values))
 
     @property

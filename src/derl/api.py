@@ -15,7 +15,7 @@ from derl.training.checkpoint import load_checkpoint, read_metadata
 from derl.training.config import Config, expand
 from derl.training.folder import RunFolder
 from derl.training.recipes import recipe as make_recipe
-from derl.training.result import Result
+from derl.result import Result
 from derl.training.trainer import Progress, Trainer
 
 DEFAULT_RECIPE = "dea2c-count"
@@ -56,13 +56,14 @@ def train(
     show: Callable[[Progress], None] | None = None,
     cores: int | None = None,
     population_size: int = 16,
+    tensorboard: bool = False,
     **settings: Any,
 ) -> Result:
     """Train a recipe on a task, with every seed and every combination of the varied numbers, at once.
 
     `task` is a name such as "DeepSea-10", an `Environment`, or a whole `Config`. `seeds` is how many (0, 1, ...) or
     which. `vary` maps settings to values: `{"bonus.scale": [0.1, 1, 10]}`. With `out`, results and a checkpoint are kept in that folder
-    and `derl.resume` can go on after an interruption. Everything else is passed to `configure`.
+    and `derl.resume` can go on after an interruption; with `tensorboard` also TensorBoard files. Everything else is passed to `configure`.
     """
     config = task if isinstance(task, Config) else configure(task, recipe, **settings)
     chosen = list(range(seeds)) if isinstance(seeds, int) else list(seeds)
@@ -71,7 +72,7 @@ def train(
     if out is not None:
         folder = RunFolder(out)
         folder.create(config, chosen, vary or {})
-    trainer = Trainer(runs, folder, cores=cores, population_size=population_size)
+    trainer = Trainer(runs, folder, cores=cores, population_size=population_size, tensorboard=tensorboard)
     return finish(trainer, config, show)
 
 
@@ -101,11 +102,9 @@ def open_run(
     if config is None:
         config, seeds, vary = folder.open()
     else:
-        import json
-
-        data = json.loads((folder.path / "config.json").read_text())
-        seeds, vary = data["seeds"], data["vary"]
-    return folder, config, Trainer(expand(config, seeds, vary), folder, cores=cores)
+        seeds, vary = folder.members()
+    tensorboard = (folder.path / "tensorboard").exists()
+    return folder, config, Trainer(expand(config, seeds, vary), folder, cores=cores, tensorboard=tensorboard)
 
 
 def load(out: str | Path, *, config: Config | None = None) -> Result:

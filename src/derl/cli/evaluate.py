@@ -1,0 +1,44 @@
+"""`derl evaluate`: evaluate the policies of a run."""
+
+import dataclasses
+from pathlib import Path
+
+import tyro
+from rich.table import Table
+
+from derl.cli.display import console
+from derl.core.errors import require
+from derl.api import load
+
+
+@dataclasses.dataclass(frozen=True)
+class Evaluate:
+    """Evaluate the exploitation and the exploration policy of every run in a folder."""
+
+    run: tyro.conf.Positional[Path]
+    """The run folder."""
+    episodes: int = 100
+    """Episodes for each policy."""
+    sampled: bool = False
+    """Sample actions from the policies instead of taking the most valued one."""
+    seed: int = 0
+    """Decides the episodes' randomness."""
+
+
+def main(args: list[str]) -> None:
+    """Evaluate and print a table."""
+    command = tyro.cli(Evaluate, args=args, prog="derl evaluate")
+    require(command.episodes >= 1, f"--episodes must be at least 1, not {command.episodes}")
+    result = load(command.run)
+    seats = ("exploiter", "explorer") if result.config.exploiter is not None else ("explorer",)
+    table = Table(box=None, header_style="bold")
+    for name in ("run", "seed", *result.runs[0].values, *[f"{seat} return" for seat in seats]):
+        table.add_column(name, justify="right")
+    returns = {
+        seat: result.evaluate(seat, episodes=command.episodes, greedy=not command.sampled, index=command.seed)
+        for seat in seats
+    }
+    for i, run in enumerate(result.runs):
+        cells = [f"{returns[seat][i].mean():.3f} ± {returns[seat][i].std():.3f}" for seat in seats]
+        table.add_row(str(i), str(run.seed), *[f"{v:g}" for v in run.values.values()], *cells)
+    console.print(table)

@@ -1,0 +1,69 @@
+"""The `derl` command: finds the sub-command and turns errors into one line and an exit code."""
+
+import importlib
+import sys
+
+from derl._version import __version__
+
+COMMANDS = {
+    "train": "train a recipe on a task",
+    "resume": "go on with an interrupted run",
+    "evaluate": "evaluate the policies of a run",
+    "watch": "watch both policies of a run act, in the terminal and as a GIF",
+    "plot": "draw a run's learning curves and what decoupling does",
+    "list": "list tasks, recipes, agents and bonuses",
+    "demo": "A2C and DeA2C with Count on DeepSea-10, beside the published numbers",
+    "bench": "measure speed and memory",
+}
+
+
+def usage() -> str:
+    """What `derl --help` prints."""
+    lines = [f"  {name:<10}{text}" for name, text in COMMANDS.items()]
+    return "\n".join(
+        [
+            "usage: derl COMMAND ...",
+            "",
+            "Decoupled reinforcement learning: one policy explores, a second one exploits what it found.",
+            "",
+            *lines,
+            "",
+            "'derl COMMAND --help' shows a command's options. Start with: derl train DeepSea-10 --recipe dea2c-count",
+        ]
+    )
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run a command; the value is the exit code."""
+    args = sys.argv[1:] if argv is None else argv
+    if not args or args[0] in ("-h", "--help"):
+        print(usage())
+        return 0 if args else 2
+    if args[0] == "--version":
+        print(f"derl {__version__}")
+        return 0
+    # Imports that take a second come after the cheap answers.
+    from derl.cli.display import fail
+    from derl.core.errors import DerlError, UnknownNameError
+    from derl.training.trainer import Interrupted
+
+    try:
+        if args[0] not in COMMANDS:
+            raise UnknownNameError("command", args[0], COMMANDS)
+        importlib.import_module(f"derl.cli.{args[0]}").main(args[1:])
+    except Interrupted as error:
+        fail(str(error))
+        return 130
+    except DerlError as error:
+        fail(str(error))
+        return 2
+    except BrokenPipeError:
+        return 1
+    except KeyboardInterrupt:
+        fail("interrupted; what was last saved is intact")
+        return 130
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,30 @@
+"""`derl resume`: go on with an interrupted run."""
+
+import dataclasses
+from pathlib import Path
+
+import tyro
+
+from derl.cli.display import showing
+from derl.cli.train import report
+from derl.api import resume
+from derl.training.folder import RunFolder
+
+
+@dataclasses.dataclass(frozen=True)
+class Resume:
+    """Go on with an interrupted run where its last checkpoint left it."""
+
+    run: tyro.conf.Positional[Path]
+    """The run folder."""
+    cores: int | None = None
+    """Cores to use; by default all."""
+
+
+def main(args: list[str]) -> None:
+    """Resume, and report."""
+    command = tyro.cli(Resume, args=args, prog="derl resume")
+    config = RunFolder(command.run).open()[0]
+    with showing(f"{config.task} {config.recipe}", config.exploiter is not None) as show:
+        result = resume(command.run, show=show, cores=command.cores)
+    report(result)

@@ -1,0 +1,237 @@
+"""`derl train`: train a recipe on a task. Every setting of every part is a flag."""
+
+import dataclasses
+import time
+from pathlib import Path
+from typing import Any
+
+import tyro
+from rich.table import Table
+
+from derl.agents import A2C, AGENTS, DQN, PPO
+from derl.analysis.published import published
+from derl.bonuses import BONUSES, ICM, RIDE, RND, Count, HashCount, NoBonus
+from derl.cli.display import console, showing
+from derl.core.errors import DerlError, UnknownNameError, require
+from derl.envs import make
+from derl.envs.registry import family
+from derl.training import recipes
+from derl.training.algorithm import Decoupling
+from derl.api import DEFAULT_RECIPE, train
+from derl.training.config import Config, Protocol
+from derl.training.folder import RunFolder
+from derl.result import Result
+
+
+@dataclasses.dataclass(frozen=True)
+class Train:
+    """Train a recipe on a task, with several seeds at once."""
+
+    task: tyro.conf.Positional[str]
+    """The task: DeepSea-N, Hallway-Nl-Nr, or one you registered."""
+    explorer: A2C | PPO | DQN
+    bonus: NoBonus | Count | HashCount | ICM | RND | RIDE
+    exploiter: A2C | PPO | DQN | None
+    decoupling: Decoupling
+    protocol: Protocol
+    explorer_reward: str = "both"
+    """What the explorer learns from: both (r_e + lambda r_i) or intrinsic (lambda r_i alone)."""
+    num_envs: int = 4
+    """Parallel environments of each run."""
+    normalise_observations: bool = False
+    """Give agents observations with running mean and variance taken out."""
+    normalise_rewards: bool = False
+    """Divide extrinsic rewards by the running deviation of their discounted sums."""
+    recipe: str = DEFAULT_RECIPE
+    """Where all other settings come from; see derl list."""
+    explorer_kind: str | None = None
+    """Explore with another agent than the recipe's: a2c, ppo or dqn."""
+    exploiter_kind: str | None = None
+    """Exploit with another agent than the recipe's: a2c, ppo, dqn or none."""
+    bonus_kind: str | None = None
+    """Another bonus than the recipe's: none, count, hash-count, icm, rnd or ride."""
+    config: Path | None = None
+    """Start from the configuration of this run folder instead of a recipe."""
+    seeds: str = "5"
+    """How many seeds (0, 1, ...), or which: 3,7,11 (3, for only that one)."""
+    vary: tuple[str, ...] = ()
+    """Numbers to vary within the population, each as setting=value,value: bonus.scale=0.1,1,10."""
+    env_option: tuple[str, ...] = ()
+    """Options of the task, each as name=value: mapping_seed=7 stochastic=true."""
+    out: Path | None = None
+    """The run folder; by default one named after task, recipe and time, below runs/."""
+    tensorboard: bool = False
+    """Also write TensorBoard files, to the run folder."""
+    cores: int | None = None
+    """Cores to use; by default all."""
+    population_size: int = 16
+    """At most this many runs in one compiled program."""
+
+    def to_config(self, env_options: dict[str, Any]) -> Config:
+        """The experiment these flags describe."""
+        require(
+            self.explorer_reward in ("both", "intrinsic"),
+            f"explorer_reward is both or intrinsic, not {self.explorer_reward!r}",
+        )
+        names = {f.name for f in dataclasses.fields(Config)} & {f.name for f in dataclasses.fields(type(self))}
+        return Config(**{name: getattr(self, name) for name in names}, env_options=env_options).check()
+
+
+def peek(args: list[str], flag: str) -> str | None:
+    """The value of a flag, before the real parsing (which needs to know it)."""
+    for i, arg in enumerate(args):
+        if arg == flag and i + 1 < len(args):
+            return args[i + 1]
+        if arg.startswith(flag + "="):
+            return arg.partition("=")[2]
+    return None
+
+
+def peek_many(args: list[str], flag: str) -> list[str]:
+    """All values that follow a flag, before the real parsing."""
+    values = []
+    if flag in args:
+        for arg in args[args.index(flag) + 1 :]:
+            if arg.startswith("-"):
+                break
+            values.append(arg)
+    return values
+
+
+def parse_value(text: str) -> Any:
+    """true, 7, 0.5 or text."""
+    if text.lower() in ("true", "false"):
+        return text.lower() == "true"
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
+def pairs(texts: tuple[str, ...] | list[str], flag: str) -> dict[str, str]:
+    """name=value, as a dictionary."""
+    for text in texts:
+        require("=" in text, f"{flag} takes name=value, not {text!r}")
+    return dict(text.split("=", 1) for text in texts)
+
+
+def parse_seeds(text: str) -> list[int]:
+    """How many, or which."""
+    try:
+        numbers = [int(part) for part in text.split(",") if part.strip()]
+    except ValueError:
+        raise DerlError(f"--seeds takes a number of seeds, or seeds separated by commas, not {text!r}") from None
+    seeds = numbers if "," in text else list(range(numbers[0])) if numbers else []
+    require(len(seeds) > 0 and min(seeds) >= 0, f"--seeds needs at least one seed, none negative; got {text!r}")
+    require(len(set(seeds)) == len(seeds), f"--seeds names a seed twice: {text}")
+    return seeds
+
+
+def parse_vary(texts: tuple[str, ...]) -> dict[str, list[float]]:
+    """Settings and their values."""
+    try:
+        return {
+            name.replace("-", "_"): [float(v) for v in values.split(",") if v]
+            for name, values in pairs(texts, "--vary").items()
+        }
+    except ValueError:
+        raise DerlError(f"--vary takes setting=number,number, not {' '.join(texts)!r}") from None
+
+
+def base_config(args: list[str], task: str, env_options: dict[str, Any]) -> Config:
+    """The recipe (or earlier run) and the kinds of parts the flags name: these decide which other flags exist."""
+    source = peek(args, "--config")
+    if source is not None:
+        config = RunFolder(Path(source).parent if Path(source).is_file() else source).open()[0]
+        config = dataclasses.replace(config, task=task or config.task, env_options={**config.env_options, **env_options})
+    else:
+        config = recipes.recipe(peek(args, "--recipe") or DEFAULT_RECIPE, task, **env_options)
+    hallway = family(make(config.task, **config.env_options)) == "Hallway"
+    explorer, exploiter, bonus = (peek(args, f"--{part}-kind") for part in ("explorer", "exploiter", "bonus"))
+    if explorer is not None:
+        if explorer not in AGENTS:
+            raise UnknownNameError("agent", explorer, AGENTS)
+        config = dataclasses.replace(config, explorer=recipes.BASELINES.get(explorer, lambda _: DQN())(hallway))
+    if exploiter is not None:
+        if exploiter not in (*AGENTS, "none"):
+            raise UnknownNameError("agent", exploiter, (*AGENTS, "none"))
+        agent = None if exploiter == "none" else recipes.EXPLOITERS[f"de{exploiter}"](hallway)
+        config = dataclasses.replace(config, exploiter=agent)
+    if bonus is not None:
+        if bonus not in BONUSES:
+            raise UnknownNameError("bonus", bonus, BONUSES)
+        config = dataclasses.replace(config, bonus=recipes.bonus_of("a2c", bonus, hallway))
+    return config
+
+
+def parse(args: list[str]) -> tuple[Train, Config]:
+    """The command, and the experiment it describes."""
+    asked = any(flag in args for flag in ("-h", "--help"))
+    positional = args[0] if args and not args[0].startswith("-") else ""
+    require(
+        bool(positional) or asked or peek(args, "--config") is not None,
+        "derl train needs a task first, for instance: derl train DeepSea-10 (see derl list)",
+    )
+    env_options = {k: parse_value(v) for k, v in pairs(peek_many(args, "--env-option"), "--env-option").items()}
+    config = base_config(args, positional or ("DeepSea-10" if asked and "--config" not in args else ""), env_options)
+    shared = {f.name: getattr(config, f.name) for f in dataclasses.fields(Train) if hasattr(config, f.name)}
+    shared = {name: value for name, value in shared.items() if name in {f.name for f in dataclasses.fields(Config)}}
+    command = tyro.cli(
+        Train,
+        args=args,
+        default=Train(**shared),
+        config=(tyro.conf.AvoidSubcommands,),
+        prog="derl train",
+    )
+    return command, command.to_config(dict(config.env_options))
+
+
+def default_folder(config: Config) -> Path:
+    """A folder named after what runs in it and when."""
+    return Path("runs") / f"{config.task}_{config.recipe}_{time.strftime('%Y%m%d-%H%M%S')}"
+
+
+def report(result: Result) -> None:
+    """The returns of a run, beside the published ones where there are any."""
+    table = Table(box=None, header_style="bold")
+    keys = list(result.runs[0].values)
+    for name in (*keys, "runs", "average return", "maximum", "final"):
+        table.add_column(name, justify="right")
+    known = published("tab:mean_returns", result.config.recipe, result.config.task) if not keys else None
+    if known is not None:
+        table.add_column("published average", justify="right")
+    for row in result.summary().iter_rows(named=True):
+        cells = [f"{row[k]:g}" for k in keys] + [str(row["runs"])]
+        cells += [f"{row['average']:.2f} ± {row['average_std']:.2f}", f"{row['maximum']:.2f}", f"{row['final']:.2f}"]
+        table.add_row(*cells, *([f"{known.mean:.2f} ± {known.std:.2f}"] if known else []))
+    console.print(table)
+    for run in result.failed:
+        step = result.frame.filter(run=run)["failed_at_step"].drop_nulls()[0]
+        seed = result.runs[run].seed
+        console.print(f"[red]run {run} (seed {seed}) failed: its numbers were no longer finite at step {step:,}[/]")
+    optimum = result.config.make_env().optimal_return
+    if optimum is not None:
+        console.print(f"the best possible return of {result.config.task} is {optimum:.2f}")
+    if result.folder is not None:
+        path = result.folder.path
+        console.print(f"saved in {path}; see it with: derl plot {path}, derl watch {path}", soft_wrap=True)
+
+
+def main(args: list[str]) -> None:
+    """Train, and report."""
+    command, config = parse(args)
+    out = command.out or default_folder(config)
+    with showing(f"{config.task} {config.recipe}", config.exploiter is not None) as show:
+        result = train(
+            config,
+            seeds=parse_seeds(command.seeds),
+            vary=parse_vary(command.vary),
+            out=out,
+            show=show,
+            cores=command.cores,
+            population_size=command.population_size,
+            tensorboard=command.tensorboard,
+        )
+    report(result)

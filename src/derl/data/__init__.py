@@ -1,0 +1,1 @@
+"""Data that comes with the package: the numbers the paper published."""
