@@ -11,11 +11,11 @@ from derl.agents.base import AnyAgent
 from derl.bonuses.base import AnyBonus
 from derl.core.errors import require
 from derl.envs.base import AnyEnvironment
+from derl.result import Result
 from derl.training.checkpoint import load_checkpoint, read_metadata
 from derl.training.config import Config, expand
 from derl.training.folder import RunFolder
 from derl.training.recipes import recipe as make_recipe
-from derl.result import Result
 from derl.training.trainer import Progress, Trainer
 
 DEFAULT_RECIPE = "dea2c-count"
@@ -62,8 +62,9 @@ def train(
     """Train a recipe on a task, with every seed and every combination of the varied numbers, at once.
 
     `task` is a name such as "DeepSea-10", an `Environment`, or a whole `Config`. `seeds` is how many (0, 1, ...) or
-    which. `vary` maps settings to values: `{"bonus.scale": [0.1, 1, 10]}`. With `out`, results and a checkpoint are kept in that folder
-    and `derl.resume` can go on after an interruption; with `tensorboard` also TensorBoard files. Everything else is passed to `configure`.
+    which. `vary` maps settings to values: `{"bonus.scale": [0.1, 1, 10]}`. With `out`, results and a checkpoint are
+    kept in that folder and `derl.resume` can go on after an interruption; with `tensorboard` also TensorBoard files.
+    Everything else is passed to `configure`.
     """
     config = task if isinstance(task, Config) else configure(task, recipe, **settings)
     chosen = list(range(seeds)) if isinstance(seeds, int) else list(seeds)
@@ -78,7 +79,7 @@ def train(
 
 def resume(out: str | Path, *, config: Config | None = None, show=None, cores: int | None = None) -> Result:
     """Go on with an interrupted run. `config` is needed only if it has parts of your own making."""
-    folder, config, trainer = open_run(out, config, cores)
+    _, config, trainer = open_run(out, config, cores)
     trainer.resume()
     return finish(trainer, config, show)
 

@@ -86,7 +86,9 @@ class Result:
         state = jax.tree.map(lambda x: x[run], self.state)
         return Policy(self.runs[run].config.algorithm(), state, self.clock, seat)
 
-    def evaluate(self, seat: Seat = "exploiter", *, episodes: int = 100, greedy: bool = True, index: int = 0) -> np.ndarray:
+    def evaluate(
+        self, seat: Seat = "exploiter", *, episodes: int = 100, greedy: bool = True, index: int = 0
+    ) -> np.ndarray:
         """Fresh evaluation episodes of every run: an array of runs x episodes. `index` decides their randomness."""
         population = Population([run.config.algorithm() for run in self.runs], [run.seed for run in self.runs])
         return population.evaluate(self.state, self.clock, -1 - index, episodes=episodes, greedy=greedy, seat=seat)

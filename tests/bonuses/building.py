@@ -1,25 +1,45 @@
-"""Small rollouts written out by hand, and the networks of the bonuses redone in NumPy."""
+"""Small rollouts written out by hand, random states, and the networks of the bonuses redone in NumPy."""
 
+from functools import partial
+
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from derl.bonuses import ICM, RIDE, RND
+from derl.bonuses.base import AnyBonus
 from derl.core.networks import MLP
-from derl.core.types import Discrete, Rollout
+from derl.core.types import Discrete, Rollout, Spec
 
 SMALL = {"hidden": (8,), "features": 4, "head_hidden": (8,)}
 """Networks that compile quickly."""
 
-
-def init(bonus, key, spec, num_envs):
-    """Not compiled: its few operations are cheaper to run one by one than to compile for every kind of bonus."""
-    return bonus.init(key, spec, num_envs)
+quick_jit = partial(jax.jit, compiler_options={"xla_backend_optimization_level": 0})
+"""Tests spend their time compiling, not running."""
 
 
-@jax.jit
-def step(bonus, state, rollout):
-    """Compiled once per kind of bonus and shape of rollout, which the tests therefore share where they can."""
+def plain_step(bonus, state, rollout):
     return bonus.step(state, rollout)
+
+
+step = quick_jit(plain_step)
+"""Compiled once per kind of bonus and shape of rollout, which the tests therefore share where they can."""
+
+initial_state = quick_jit(lambda bonus, key, spec, num_envs: bonus.init(key, spec, num_envs), static_argnums=(2, 3))
+
+NETWORKS = {ICM: lambda s: s.model, RIDE: lambda s: s.learner.model, RND: lambda s: (s.target, s.predictor)}
+
+
+def init(bonus: AnyBonus, spec: Spec, num_envs: int, seed: int = 0):
+    """A state whose networks, if it has any, hold random numbers (in the biases too) and not the initial ones."""
+    key = jax.random.key(seed)
+    if type(bonus) not in NETWORKS:
+        return initial_state(bonus, key, spec, num_envs)
+    networks, rng = NETWORKS[type(bonus)], np.random.default_rng(seed)
+    state = jax.tree.map(lambda x: jnp.zeros(x.shape, x.dtype), jax.eval_shape(lambda: bonus.init(key, spec, num_envs)))
+    noise = jax.tree.map(lambda x: jnp.asarray(rng.normal(scale=0.4, size=x.shape), x.dtype), networks(state))
+    return eqx.tree_at(networks, state, noise)
 
 
 def rollout_of(obs, *, last_obs=None, next_obs=None, action=None, terminated=None, truncated=None) -> Rollout:

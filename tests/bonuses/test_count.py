@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bonuses.building import init, random_rollout, rollout_of, step
+from bonuses.building import init, quick_jit, random_rollout, rollout_of, step
 from derl.bonuses import Count
 from derl.core.errors import DerlError
 from derl.core.types import Box, Discrete, Spec
@@ -16,7 +16,7 @@ KEY = jax.random.key(0)
 
 
 def rewards(bonus: Count, *rollouts, size: int = 5):
-    state = init(bonus, KEY, Spec(Discrete(size), 2), rollouts[0].obs.shape[1])
+    state = init(bonus, Spec(Discrete(size), 2), rollouts[0].obs.shape[1])
     out = []
     for rollout in rollouts:
         state, r = step(bonus, state, rollout)
@@ -101,7 +101,7 @@ def test_a_population_with_different_increments_equals_separate_runs():
     rollouts = [random_rollout(seed, size=5, steps=4, envs=3) for seed in range(3)]
     together = jax.tree.map(lambda *x: jnp.stack(x), *rollouts)
     state = jax.vmap(lambda k: Count().init(k, Spec(Discrete(5), 2), 3))(jax.random.split(KEY, 3))
-    step = jax.jit(jax.vmap(lambda i, s, x: Count(increment=i).step(s, x)))
+    step = quick_jit(jax.vmap(lambda i, s, x: Count(increment=i).step(s, x)))
     state, _ = step(jnp.asarray(increments), state, together)
     _, r = step(jnp.asarray(increments), state, together)
     for i, increment in enumerate(increments):

@@ -3,7 +3,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from bonuses.building import init, random_rollout, rollout_of, step
+from bonuses.building import init, quick_jit, random_rollout, rollout_of, step
 from derl.bonuses import Count, HashCount
 from derl.bonuses.hash_count import LARGEST_TABLE_BITS, SimHash, sign_bits, table_index
 from derl.core.types import Box, Discrete, Spec
@@ -68,7 +68,7 @@ def test_discrete_states_share_a_number_exactly_if_their_one_hot_vectors_share_a
 def test_equals_count_when_no_codes_collide():
     spec = Spec(Discrete(20), 3)
     count, hash_count = Count(increment=0.5), HashCount(increment=0.5, key_bits=64)
-    a, b = init(count, KEY, spec, 4), init(hash_count, KEY, spec, 4)
+    a, b = init(count, spec, 4), init(hash_count, spec, 4)
     for seed in range(3):
         rollout = random_rollout(seed, 20, steps=5, envs=4)
         a, expected = step(count, a, rollout)
@@ -79,7 +79,7 @@ def test_equals_count_when_no_codes_collide():
 def test_states_with_one_code_share_their_count():
     spec = Spec(Discrete(30), 3)
     bonus = HashCount(key_bits=1)
-    state = init(bonus, KEY, spec, 1)
+    state = init(bonus, spec, 1)
     assert state.simhash.numbers is not None
     numbers = np.asarray(state.simhash.numbers)
     same, other = np.flatnonzero(numbers == numbers[0])[:3], np.flatnonzero(numbers != numbers[0])[0]
@@ -89,7 +89,7 @@ def test_states_with_one_code_share_their_count():
 
 def test_simultaneous_counting_rewards_a_time_step_alike():
     bonus = HashCount(simultaneous=True, key_bits=32)
-    state = init(bonus, KEY, Spec(Discrete(9), 2), 4)
+    state = init(bonus, Spec(Discrete(9), 2), 4)
     state, r = step(bonus, state, rollout_of([[3, 3, 3, 3], [3, 1, 3, 1]]))
     np.testing.assert_allclose(r, [[0.5] * 4, [6**-0.5, 2**-0.5] * 2], rtol=1e-6)
     _, r = step(bonus, state, rollout_of([[1, 2, 1, 3]]))
@@ -99,7 +99,7 @@ def test_simultaneous_counting_rewards_a_time_step_alike():
 @pytest.mark.parametrize("bits", [16, 48])
 def test_vectors(bits):
     bonus = HashCount(key_bits=bits)
-    state = init(bonus, KEY, Spec(Box((2, 3)), 2), 2)
+    state = init(bonus, Spec(Box((2, 3)), 2), 2)
     assert state.visits.shape == (2 ** min(bits, 20),)
     x, y = np.random.default_rng(1).normal(size=(2, 2, 3))
     # A code depends on direction only: 3x shares x's, and -x is as far as can be.
@@ -117,6 +117,6 @@ def test_directions_are_standard_normal():
 
 def test_a_population_draws_its_own_codes():
     spec = Spec(Discrete(50), 2)
-    state = jax.vmap(lambda k: HashCount(key_bits=2).init(k, spec, 2))(jax.random.split(KEY, 2))
+    state = quick_jit(jax.vmap(lambda k: HashCount(key_bits=2).init(k, spec, 2)))(jax.random.split(KEY, 2))
     numbers = np.asarray(state.simhash.numbers)
     assert (numbers[0] != numbers[1]).any()

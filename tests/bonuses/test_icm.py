@@ -1,10 +1,9 @@
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from bonuses.building import SMALL, init, numpy_mlp, random_rollout, rollout_of, step
+from bonuses.building import SMALL, init, numpy_mlp, quick_jit, random_rollout, rollout_of, step
 from derl.bonuses import ICM
 from derl.bonuses.inverse_dynamics import DynamicsModel
 from derl.core.types import Box, Discrete, Spec
@@ -22,7 +21,7 @@ def numpy_model(model: DynamicsModel, obs, action, next_obs):
     return phi, phi_next, predicted, logits
 
 
-@jax.jit
+@quick_jit
 def gradient_of(bonus: ICM, model: DynamicsModel, rollout):
     """The gradient of the loss on the rollout's first time step."""
     action = jax.nn.one_hot(rollout.action[0], SPEC.num_actions)
@@ -35,18 +34,10 @@ def familiar(obs, next_obs, action=(0, 0)):
     return rollout_of(obs, next_obs=next_obs, action=action)
 
 
-def trained(bonus: ICM, spec: Spec = SPEC):
-    """A learner whose biases are no longer zero."""
-    state = init(bonus, KEY, spec, 2)
-    noise = np.random.default_rng(7)
-    moved = jax.tree.map(lambda x: jnp.asarray(x + 0.1 * noise.normal(size=x.shape), x.dtype), state.model)
-    return eqx.tree_at(lambda s: s.model, state, moved)
-
-
 @pytest.mark.parametrize(("halve", "activate_outputs"), [(True, True), (False, False)])
 def test_the_bonus_is_the_squared_error_of_the_predicted_successor(halve, activate_outputs):
     bonus = ICM(**SMALL, learning_rate=0.0, halve=halve, activate_outputs=activate_outputs)
-    state, rollout = trained(bonus), random_rollout(0, SIZE)
+    state, rollout = init(bonus, SPEC, 2), random_rollout(0, SIZE)
     _, r = step(bonus, state, rollout)
     _, phi_next, predicted, _ = numpy_model(state.model, rollout.obs, rollout.action, rollout.next_obs)
     expected = ((predicted - phi_next) ** 2).sum(-1) * (0.5 if halve else 1.0)
@@ -54,10 +45,14 @@ def test_the_bonus_is_the_squared_error_of_the_predicted_successor(halve, activa
 
 
 def test_networks_have_the_published_shapes():
-    model = init(ICM(), KEY, SPEC, 4).model
+    model = jax.eval_shape(lambda: ICM().init(KEY, SPEC, 4)).model
     assert [w.shape for w in model.encoder.weights] == [(SIZE, 64), (64, 64), (64, 16)]
     assert [w.shape for w in model.forward.weights] == [(16 + 3, 64), (64, 16)]
     assert [w.shape for w in model.inverse.weights] == [(32, 64), (64, 3)]
+
+
+def test_networks_start_orthogonal():
+    model = quick_jit(lambda: ICM(**SMALL).init(KEY, SPEC, 4))().model
     for network in (model.encoder, model.forward, model.inverse):
         for w in network.weights:
             np.testing.assert_allclose(np.linalg.svd(w, compute_uv=False), 2**0.5, rtol=1e-5)
@@ -65,9 +60,9 @@ def test_networks_have_the_published_shapes():
 
 def test_the_loss_weighs_forward_error_and_inverse_cross_entropy():
     bonus = ICM(**SMALL, forward_coef=0.7, inverse_coef=1.3)
-    model, rollout = trained(bonus).model, random_rollout(1, SIZE, envs=4)
+    model, rollout = init(bonus, SPEC, 2).model, random_rollout(1, SIZE, envs=4)
     obs, action, next_obs = rollout.obs[0], rollout.action[0], rollout.next_obs[0]
-    loss, _ = bonus.loss(model, obs, jax.nn.one_hot(action, 3), next_obs)
+    loss, _ = quick_jit(bonus.loss)(model, obs, jax.nn.one_hot(action, 3), next_obs)
     _, phi_next, predicted, logits = numpy_model(model, obs, action, next_obs)
     forward = 0.5 * ((predicted - phi_next) ** 2).sum(-1).mean()
     log_p = logits - np.log(np.exp(logits).sum(-1, keepdims=True))
@@ -77,7 +72,7 @@ def test_the_loss_weighs_forward_error_and_inverse_cross_entropy():
 
 def test_each_time_step_is_rewarded_before_it_is_learned_from():
     bonus = ICM(**SMALL, learning_rate=1e-2)
-    state = trained(bonus)
+    state = init(bonus, SPEC, 2)
     for seed in range(2):
         rollout = random_rollout(seed, SIZE)
         after, r = step(bonus, state, rollout)
@@ -90,7 +85,7 @@ def test_each_time_step_is_rewarded_before_it_is_learned_from():
 
 def test_learning_makes_familiar_transitions_boring():
     bonus = ICM(**SMALL, learning_rate=1e-2)
-    state, rollout = trained(bonus), familiar(obs=[0, 1], next_obs=[2, 3])
+    state, rollout = init(bonus, SPEC, 2), familiar(obs=[0, 1], next_obs=[2, 3])
     state, first = step(bonus, state, rollout)
     for _ in range(40):
         state, r = step(bonus, state, rollout)
@@ -99,7 +94,7 @@ def test_learning_makes_familiar_transitions_boring():
 
 def test_learning_the_inverse_model_alone_predicts_actions():
     bonus = ICM(**SMALL, learning_rate=1e-2, forward_coef=0.0, activate_outputs=False, halve=False)
-    state = trained(bonus)
+    state = init(bonus, SPEC, 2)
     obs, next_obs, action = [0, 0], [2, 3], [0, 2]
     for _ in range(60):
         state, _ = step(bonus, state, familiar(obs, next_obs, action))
@@ -110,7 +105,7 @@ def test_learning_the_inverse_model_alone_predicts_actions():
 
 def test_without_a_learning_rate_nothing_is_learned():
     bonus = ICM(**SMALL, learning_rate=0.0)
-    state = trained(bonus)
+    state = init(bonus, SPEC, 2)
     after, r = step(bonus, state, familiar(obs=[0, 1], next_obs=[2, 3]))
     np.testing.assert_array_equal(r, np.tile(r[:1], (3, 1)))
     jax.tree.map(np.testing.assert_array_equal, after.model, state.model)
@@ -119,7 +114,7 @@ def test_without_a_learning_rate_nothing_is_learned():
 @pytest.mark.parametrize("detach_encoder", [True, False])
 def test_whether_the_forward_loss_reaches_the_encoder(detach_encoder):
     bonus = ICM(**SMALL, inverse_coef=0.0, detach_encoder=detach_encoder)
-    gradient, _ = gradient_of(bonus, trained(bonus).model, random_rollout(2, SIZE))
+    gradient, _ = gradient_of(bonus, init(bonus, SPEC, 2).model, random_rollout(2, SIZE))
     encoder, forward = (
         max(float(jnp.abs(w).max()) for w in network.weights) for network in (gradient.encoder, gradient.forward)
     )
@@ -129,13 +124,13 @@ def test_whether_the_forward_loss_reaches_the_encoder(detach_encoder):
 
 def test_with_a_detached_encoder_the_inverse_loss_still_reaches_it():
     bonus = ICM(**SMALL, forward_coef=0.0, detach_encoder=True)
-    gradient, _ = gradient_of(bonus, trained(bonus).model, random_rollout(2, SIZE))
+    gradient, _ = gradient_of(bonus, init(bonus, SPEC, 2).model, random_rollout(2, SIZE))
     assert all(float(jnp.abs(w).max()) > 0 for w in gradient.encoder.weights)
 
 
 def test_the_first_update_is_a_clipped_adam_step():
     bonus = ICM(**SMALL, learning_rate=0.1, adam_epsilon=0.5, max_grad_norm=0.3)
-    state, rollout = trained(bonus), random_rollout(3, SIZE, steps=1)
+    state, rollout = init(bonus, SPEC, 2), random_rollout(3, SIZE, steps=1)
     gradient, _ = gradient_of(bonus, state.model, rollout)
     norm = np.sqrt(sum((np.asarray(g, np.float64) ** 2).sum() for g in jax.tree.leaves(gradient)))
     assert norm > 0.3
@@ -148,7 +143,7 @@ def test_the_first_update_is_a_clipped_adam_step():
 @pytest.mark.parametrize(("successor", "last"), [("successor", SIZE), ("successor_after_reset", 0)])
 def test_what_follows_an_episodes_end(successor, last):
     bonus = ICM(**SMALL, learning_rate=0.0, successor=successor)
-    state = trained(bonus)
+    state = init(bonus, SPEC, 2)
     obs, next_obs = [[0, 1], [2, 3], [0, 1]], [[2, 3], [SIZE, 1], [3, 2]]
     rollout = rollout_of(obs, next_obs=next_obs, last_obs=[3, 2], terminated=[[0, 0], [1, 0], [0, 0]])
     _, r = step(bonus, state, rollout)
@@ -158,7 +153,7 @@ def test_what_follows_an_episodes_end(successor, last):
 
 def test_vectors():
     bonus = ICM(**SMALL, learning_rate=0.0)
-    state = trained(bonus, Spec(Box((2, 2)), 3))
+    state = init(bonus, Spec(Box((2, 2)), 3), 2)
     obs = np.random.default_rng(0).normal(size=(4, 2, 2, 2)).astype(np.float32)
     rollout = rollout_of(obs[:-1], last_obs=obs[-1], action=np.ones((3, 2), int))
     _, r = step(bonus, state, rollout)

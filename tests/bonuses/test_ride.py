@@ -1,17 +1,18 @@
 from collections import Counter
 
+import equinox as eqx
 import jax
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bonuses.building import SMALL, init, numpy_mlp, random_rollout, rollout_of, step
+from bonuses.building import SMALL, init, numpy_mlp, quick_jit, random_rollout, rollout_of, step
 from derl.bonuses import RIDE
+from derl.bonuses.hash_count import SimHash
 from derl.bonuses.ride import EpisodicCounts
 from derl.core.types import Box, Discrete, Spec
 
-KEY = jax.random.key(0)
 SIZE = 6
 SPEC = Spec(Discrete(SIZE), 3)
 
@@ -21,11 +22,16 @@ def numpy_impact(learner, obs, next_obs):
     return ((numpy_mlp(encoder, next_obs) - numpy_mlp(encoder, obs)) ** 2).sum(-1)
 
 
+@quick_jit
+def count_visits(bonus: RIDE, counts: EpisodicCounts, rollout):
+    return bonus.count_visits(counts, None, rollout)
+
+
 def visits(bonus: RIDE, *rollouts):
     """N_ep of each rollout in turn."""
     counts, out = EpisodicCounts.init(rollouts[0].obs.shape[1], SIZE + 1), []
     for rollout in rollouts:
-        counts, n = bonus.count_visits(counts, None, rollout)
+        counts, n = count_visits(bonus, counts, rollout)
         out.append(np.asarray(n))
     return out
 
@@ -33,7 +39,7 @@ def visits(bonus: RIDE, *rollouts):
 @pytest.mark.parametrize("halve", [True, False])
 def test_the_bonus_is_the_impact_over_the_root_of_the_visits(halve):
     bonus = RIDE(**SMALL, learning_rate=0.0, halve=halve)
-    state = init(bonus, KEY, SPEC, 2)
+    state = init(bonus, SPEC, 2)
     rollout = rollout_of([[0, 3], [1, 4], [0, 4]], last_obs=[1, 4])
     _, r = step(bonus, state, rollout)
     impact = numpy_impact(state.learner, rollout.obs, rollout.next_obs)
@@ -73,12 +79,12 @@ def test_after_a_reset_the_first_state_is_visited_once():
 def test_episodic_counts_agree_with_dictionaries(seed, shape):
     rng = np.random.default_rng(seed)
     steps, envs = shape
-    counts = EpisodicCounts.init(envs, 4)
+    count, counts = quick_jit(EpisodicCounts.count), EpisodicCounts.init(envs, 4)
     tables = [Counter() for _ in range(envs)]
     for _ in range(4):
         states, looked = rng.integers(0, 4, (2, steps, envs))
         done = rng.random((steps, envs)) < 0.2
-        counts, n = counts.count(states, looked, done)
+        counts, n = count(counts, states, looked, done)
         for t in range(steps):
             for e in range(envs):
                 tables[e][states[t, e]] += 1
@@ -89,11 +95,11 @@ def test_episodic_counts_agree_with_dictionaries(seed, shape):
 
 def test_each_time_step_is_rewarded_before_it_is_learned_from():
     bonus = RIDE(**SMALL, learning_rate=1e-2)
-    state = init(bonus, KEY, SPEC, 2)
+    state = init(bonus, SPEC, 2)
     for seed in range(2):
         rollout = random_rollout(seed, SIZE)
         after, r = step(bonus, state, rollout)
-        _, n = bonus.count_visits(state.counts, None, rollout)
+        _, n = count_visits(bonus, state.counts, rollout)
         expected = 0.5 * numpy_impact(state.learner, rollout.obs, rollout.next_obs) / np.sqrt(n)
         np.testing.assert_allclose(r[0], expected[0], rtol=1e-4, atol=1e-7)
         assert not np.allclose(r[1:], expected[1:], rtol=1e-2)
@@ -102,7 +108,8 @@ def test_each_time_step_is_rewarded_before_it_is_learned_from():
 
 def test_vectors_are_counted_by_their_hash():
     bonus = RIDE(**SMALL, learning_rate=0.0, counts="state", key_bits=24)
-    state = init(bonus, KEY, Spec(Box((3,)), 3), 2)
+    spec = Spec(Box((3,)), 3)
+    state = eqx.tree_at(lambda s: s.simhash, init(bonus, spec, 2), SimHash(jax.random.key(0), spec.observation, 24))
     assert state.counts.marks.shape == (2, 2**20)
     a, b, c, d = np.random.default_rng(0).normal(size=(4, 3)).astype(np.float32)
     obs = np.array([[a, a], [b, a], [a, c], [a, a]])

@@ -16,8 +16,8 @@ from derl.core.optimiser import clipped_adam
 from derl.core.types import Rollout, Spec
 
 Correction = Literal["none", "importance", "clipped", "vtrace", "retrace"]
-"""How an exploiter corrects for data of another policy: not at all, by the importance weight of each step, by that weight clipped at 1
-(what the paper's code calls Retrace), by V-trace targets, or by Retrace(lambda) targets."""
+"""How an exploiter corrects for data of another policy: not at all, by the importance weight of each step, by that weight
+clipped at 1 (what the paper's code calls Retrace), by V-trace targets, or by Retrace(lambda) targets."""
 
 
 class ActorCritic(eqx.Module):
@@ -82,8 +82,8 @@ class ActorCriticAgent(Agent[ActorCriticState]):
         """One Adam for both networks, so that the gradient clip is joint."""
         return clipped_adam(self.learning_rate, self.adam_epsilon, self.max_grad_norm)
 
-    def log_probs(self, state: ActorCriticState, obs: Array, clock: Clock) -> Float[Array, "*b A"]:
-        return state.network.log_probs(obs)
+    def logits(self, state: ActorCriticState, obs: Array, clock: Clock) -> Float[Array, "*b A"]:
+        return state.network.actor(obs)
 
     def greedy(self, state: ActorCriticState, obs: Array) -> Int[Array, "*b"]:
         return jnp.argmax(state.network.actor(obs), axis=-1)

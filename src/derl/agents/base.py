@@ -4,6 +4,7 @@ import abc
 from typing import Any, ClassVar, Generic, TypeVar
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PRNGKeyArray, Shaped
 
@@ -64,11 +65,15 @@ class Agent(eqx.Module, Generic[State]):
 
     @abc.abstractmethod
     def init(self, key: PRNGKeyArray, spec: Spec, num_envs: int, rollout_length: int) -> State:
-        """The state before any experience; rollouts will come from `num_envs` environments, `rollout_length` steps each."""
+        """The state before any experience; rollouts will be `rollout_length` steps of `num_envs` environments."""
 
     @abc.abstractmethod
+    def logits(self, state: State, obs: Shaped[Array, "*b_obs"], clock: Clock) -> Float[Array, "*b A"]:
+        """The policy that acts during training, as log-probabilities up to a constant."""
+
     def log_probs(self, state: State, obs: Shaped[Array, "*b_obs"], clock: Clock) -> Float[Array, "*b A"]:
         """The policy that acts during training."""
+        return jax.nn.log_softmax(self.logits(state, obs, clock))
 
     @abc.abstractmethod
     def greedy(self, state: State, obs: Shaped[Array, "*b_obs"]) -> Int[Array, "*b"]:

@@ -1,4 +1,4 @@
-"""Distances between two policies over the same finite set of actions (Wu et al. 2019), each D(p, q) in terms of log-probabilities.
+"""Distances D(p, q) between two policies over the same finite set of actions (Wu et al. 2019), from log-probabilities.
 
 All are 0 exactly when the policies agree, and differentiable in both arguments.
 """

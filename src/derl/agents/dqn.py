@@ -19,7 +19,7 @@ from derl.core.types import Rollout, Spec, empty_rollout, join_rollouts
 
 
 class Memory(NamedTuple):
-    """What replay keeps of a step: enough for its target. With frozen targets `reward` is the finished target and the rest is absent."""
+    """What replay keeps of a step. With frozen targets `reward` is the finished target and the rest is absent."""
 
     obs: Shaped[Array, "*b_obs"]
     action: Int[Array, "*b"]
@@ -84,7 +84,7 @@ class DQN(Agent[DQNState]):
     dueling: bool = eqx.field(default=False, static=True)
     """Whether Q is made of a value and advantages."""
     frozen_targets: bool = eqx.field(default=False, static=True)
-    """Whether targets are computed once, when a step enters the memory, and never refreshed (as in the paper's code)."""
+    """Whether targets are computed once, as a step enters the memory, and never refreshed (as in the paper's code)."""
     prioritised: bool = eqx.field(default=False, static=True)
     """Whether steps are replayed in proportion to their last error."""
     priority_exponent: float = 0.6
@@ -131,7 +131,7 @@ class DQN(Agent[DQNState]):
         done = jnp.clip(steps / self.epsilon_steps, 0.0, 1.0)
         return self.epsilon_start + done * (self.epsilon_end - self.epsilon_start)
 
-    def log_probs(self, state: DQNState, obs: Array, clock: Clock) -> Float[Array, "*b A"]:
+    def logits(self, state: DQNState, obs: Array, clock: Clock) -> Float[Array, "*b A"]:
         return epsilon_greedy(state.learner.network(obs), self.epsilon(clock * state.replay.stride))
 
     def greedy(self, state: DQNState, obs: Array) -> Int[Array, "*b"]:

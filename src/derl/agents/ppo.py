@@ -64,7 +64,7 @@ class PPO(ActorCriticAgent):
     normalise_advantage: bool = eqx.field(default=True, static=True)
     """Whether advantages are standardised over the rollout."""
     weight_value_loss: bool = eqx.field(default=False, static=True)
-    """Whether an exploiter's value loss is weighted by the importance weight (the paper's equation; its code did not)."""
+    """Whether an exploiter's value loss is weighted by importance (the paper's equation; its code did not)."""
 
     def loss(self, network: ActorCritic, batch: Minibatch, constraint) -> tuple[Float[Array, ""], Metrics]:
         """Clipped policy loss + value loss - entropy bonus + divergence constraint, on one minibatch."""

@@ -1,6 +1,7 @@
 """A ring of experience in which a whole population writes at the same place, and how to draw from it.
 
-The place is computed from the shared clock, not stored per run: under `vmap` the write then stays one in-place slice update.
+The place is computed from the shared clock, not stored per run: under `vmap` the write then stays one slice update in
+place.
 """
 
 from typing import Generic, TypeVar
@@ -51,7 +52,8 @@ class Ring(eqx.Module, Generic[Row]):
 class Priorities(eqx.Module):
     """Sampling weights of the entries of a ring, in blocks of about the square root of their number.
 
-    A draw finds its block among the blocks' sums, then its entry in the block: two short searches instead of one over everything.
+    A draw finds its block among the blocks' sums, then its entry in the block: two short searches instead of a long
+    one.
     """
 
     weight: Float[Array, "blocks block"]

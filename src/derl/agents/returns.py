@@ -121,8 +121,9 @@ def n_step_transitions(
 ) -> tuple[Float[Array, "S E"], Float[Array, "S E"], Shaped[Array, "S E *obs"]]:
     """For each of the first S = T - n + 1 steps: its n-step reward sum, and how to bootstrap after it.
 
-    Returns R_t = sum_{k<n} gamma^k r_{t+k}, the discount gamma^n of the bootstrap and the observation s_{t+n} to bootstrap from.
-    An episode's end inside the n steps stops the sum; the discount is then 0, or at a truncation that of the true final observation.
+    Returns R_t = sum_{k<n} gamma^k r_{t+k}, the discount gamma^n of the bootstrap, and the observation s_{t+n} to
+    bootstrap from. An episode's end within the n steps stops the sum: the discount is then 0 or, if it was truncated,
+    that of its true final observation.
     """
     starts = rollout.reward.shape[0] - n + 1
 

@@ -6,9 +6,9 @@ from pathlib import Path
 import tyro
 from rich.table import Table
 
+from derl.api import load
 from derl.cli.display import console
 from derl.core.errors import require
-from derl.api import load
 
 
 @dataclasses.dataclass(frozen=True)

@@ -12,7 +12,7 @@ from derl.bonuses import BONUSES
 from derl.cli.display import console
 from derl.envs import PAPER_TASKS, make
 from derl.envs.registry import families
-from derl.training.recipes import TABLE_1, RECIPES
+from derl.training.recipes import RECIPES, TABLE_1
 
 
 @dataclass(frozen=True)

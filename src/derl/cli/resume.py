@@ -5,9 +5,9 @@ from pathlib import Path
 
 import tyro
 
+from derl.api import resume
 from derl.cli.display import showing
 from derl.cli.train import report
-from derl.api import resume
 from derl.training.folder import RunFolder
 
 

@@ -10,17 +10,17 @@ from rich.table import Table
 
 from derl.agents import A2C, AGENTS, DQN, PPO
 from derl.analysis.published import published
+from derl.api import DEFAULT_RECIPE, train
 from derl.bonuses import BONUSES, ICM, RIDE, RND, Count, HashCount, NoBonus
 from derl.cli.display import console, showing
 from derl.core.errors import DerlError, UnknownNameError, require
 from derl.envs import make
 from derl.envs.registry import family
+from derl.result import Result
 from derl.training import recipes
 from derl.training.algorithm import Decoupling
-from derl.api import DEFAULT_RECIPE, train
 from derl.training.config import Config, Protocol
 from derl.training.folder import RunFolder
-from derl.result import Result
 
 
 @dataclasses.dataclass(frozen=True)
@@ -145,7 +145,8 @@ def base_config(args: list[str], task: str, env_options: dict[str, Any]) -> Conf
     source = peek(args, "--config")
     if source is not None:
         config = RunFolder(Path(source).parent if Path(source).is_file() else source).open()[0]
-        config = dataclasses.replace(config, task=task or config.task, env_options={**config.env_options, **env_options})
+        options = {**config.env_options, **env_options}
+        config = dataclasses.replace(config, task=task or config.task, env_options=options)
     else:
         config = recipes.recipe(peek(args, "--recipe") or DEFAULT_RECIPE, task, **env_options)
     hallway = family(make(config.task, **config.env_options)) == "Hallway"

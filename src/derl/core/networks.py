@@ -1,5 +1,6 @@
 """A multilayer perceptron whose first layer reads integers as rows."""
 
+import itertools
 from collections.abc import Sequence
 
 import equinox as eqx
@@ -16,8 +17,8 @@ ACTIVATIONS = {"relu": jax.nn.relu, "tanh": jnp.tanh}
 def orthogonal(key: PRNGKeyArray, shape: tuple[int, int], gain: float) -> Float[Array, "n m"]:
     """A uniformly random matrix with orthonormal rows or columns, times `gain`.
 
-    The orthogonal factor U of a Gaussian matrix G = U P, by the Newton-Schulz iteration X <- 3/2 X - 1/2 X X^T X. Matrix
-    products only: the usual QR decomposition takes seconds to compile here, and batches of it can deadlock on CPU.
+    The orthogonal factor U of a Gaussian matrix G = U P, by the Newton-Schulz iteration X <- 3/2 X - 1/2 X X^T X.
+    Matrix products only: the usual QR decomposition is slow to compile, and batches of it can deadlock on CPU.
     """
     gaussian = jax.random.normal(key, (max(shape), min(shape)))
 
@@ -62,7 +63,7 @@ class MLP(eqx.Module):
         sizes = [observation.size, *hidden, outputs]
         gains = [2**0.5] * len(hidden) + [output_gain]
         keys = jax.random.split(key, len(gains))
-        shapes = zip(sizes[:-1], sizes[1:], strict=True)
+        shapes = itertools.pairwise(sizes)
         self.weights = tuple(orthogonal(k, s, g) for k, s, g in zip(keys, shapes, gains, strict=True))
         self.biases = tuple(jnp.zeros(size) for size in sizes[1:])
         self.observation = observation

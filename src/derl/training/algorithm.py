@@ -1,6 +1,7 @@
 """What a run is made of: explorer x bonus x exploiter on an environment.
 
-An `Algorithm` is a pytree of hyper-parameters: numbers are leaves and can differ between the runs of a population, structure is static.
+An `Algorithm` is a pytree of hyper-parameters: numbers are leaves and can differ between the runs of a population;
+structure is static.
 """
 
 from typing import Literal
@@ -21,7 +22,7 @@ class Decoupling(eqx.Module):
     period: int = eqx.field(default=1, static=True)
     """T_Dec: the exploiter learns after every so many rollouts."""
     denominator: Literal["collected", "updated"] = eqx.field(default="collected", static=True)
-    """Which exploration policy importance weights divide by: the one that acted, or the one just updated (as in the paper's code)."""
+    """The policy importance weights divide by: the explorer that acted, or as updated since (as in the paper's code)."""
     divergence: str = eqx.field(default="kl", static=True)
     """Which divergence the two constraints use: kl, chi-squared, jensen-shannon, mmd or wasserstein."""
     alpha_explorer: float = 0.0

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
@@ -38,7 +39,7 @@ def flatten(tree: Any) -> dict[str, Any]:
 
 def is_key(leaf: Any) -> bool:
     """Whether a leaf is a typed random key, which is stored as its numbers."""
-    return jax.dtypes.issubdtype(leaf.dtype, jax.dtypes.prng_key)
+    return jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key)
 
 
 def to_numpy(leaf: Any) -> np.ndarray:
@@ -87,7 +88,7 @@ def load_checkpoint(path: Path, template: Any) -> Any:
 
 
 def _restore(path: Path, name: str, value: np.ndarray, leaf: Any) -> Any:
-    array = jax.random.wrap_key_data(value) if is_key(leaf) else jax.numpy.asarray(value)
+    array = jax.random.wrap_key_data(jnp.asarray(value)) if is_key(leaf) else jnp.asarray(value)
     if array.shape != leaf.shape or array.dtype != leaf.dtype:
         raise DerlError(f"{path} belongs to another configuration or version of derl (it differs at {name})")
     return array

@@ -13,7 +13,7 @@ from derl.core.types import Rollout
 from derl.envs.base import AnyEnvironment
 
 Policy = Callable[[Shaped[Array, "E *obs"]], Float[Array, "E A"]]
-"""Log-probabilities of the actions for a batch of observations."""
+"""Log-probabilities of the actions, up to a constant, for a batch of observations."""
 
 
 class Collector(eqx.Module):
@@ -44,9 +44,9 @@ def choose(done: Array, fresh: Any, going: Any) -> Any:
     return jax.tree.map(pick, fresh, going)
 
 
-def sample_actions(log_probs: Float[Array, "E A"], gumbel: Float[Array, "E A"]) -> Int[Array, " E"]:
+def sample_actions(logits: Float[Array, "E A"], gumbel: Float[Array, "E A"]) -> Int[Array, " E"]:
     """Actions drawn from the policy (the Gumbel-max trick)."""
-    return jnp.argmax(log_probs + gumbel, axis=-1).astype(jnp.int32)
+    return jnp.argmax(logits + gumbel, axis=-1).astype(jnp.int32)
 
 
 def collect(
@@ -62,23 +62,24 @@ def collect(
     keys = jax.random.split(env_key, (length, 2, num_envs))
 
     def step(carry, noise):
-        env_state, obs, episode_return, count, total = carry
+        env_state, obs, episode_return = carry
         gumbel, (step_keys, reset_keys) = noise
-        log_probs = policy(obs)
-        action = sample_actions(log_probs, gumbel)
+        logits = policy(obs)
+        action = sample_actions(logits, gumbel)
         next_state, answer = jax.vmap(env.step)(step_keys, env_state, action)
         done = answer.terminated | answer.truncated
         episode_return = episode_return + answer.reward
-        count = count + done.sum()
-        total = total + jnp.where(done, episode_return, 0.0).sum()
         next_state, next_obs = choose(done, jax.vmap(env.reset)(reset_keys), (next_state, answer.obs))
-        carry = (next_state, next_obs, jnp.where(done, 0.0, episode_return), count, total)
-        return carry, (obs, action, answer, log_probs)
+        carry = (next_state, next_obs, jnp.where(done, 0.0, episode_return))
+        return carry, (obs, action, answer, logits, episode_return)
 
-    start = (collector.env_state, collector.obs, collector.episode_return, jnp.asarray(0, jnp.int32), jnp.asarray(0.0))
-    (env_state, obs, episode_return, count, total), (seen, action, answer, log_probs) = jax.lax.scan(
+    start = (collector.env_state, collector.obs, collector.episode_return)
+    (env_state, obs, episode_return), (seen, action, answer, logits, returns) = jax.lax.scan(
         step, start, (gumbel, (keys[:, 0], keys[:, 1])), unroll=min(length, UNROLL)
     )
     rollout = Rollout(seen, action, answer.reward, answer.obs, answer.terminated, answer.truncated, obs)
-    finished = collector.finished + jnp.stack([count.astype(jnp.float32), total])
-    return Collector(env_state, obs, episode_return, collector.episodes + count, finished), rollout, log_probs
+    done = rollout.done
+    finished = jnp.stack([done.sum().astype(jnp.float32), jnp.where(done, returns, 0.0).sum()])
+    episodes = collector.episodes + done.sum()
+    collector = Collector(env_state, obs, episode_return, episodes, collector.finished + finished)
+    return collector, rollout, jax.nn.log_softmax(logits)

@@ -19,7 +19,7 @@ from derl.training.algorithm import Algorithm, Decoupling
 
 @dataclasses.dataclass(frozen=True)
 class Protocol:
-    """How long to train and how to evaluate. Budgets in episodes need episodes of equal length; other tasks use steps."""
+    """How long to train and how to evaluate. Budgets in episodes need episodes of equal length; else use steps."""
 
     episodes: int = 100_000
     """Training episodes, over all parallel environments together."""
@@ -43,11 +43,8 @@ class Protocol:
         if self.steps is not None:
             return self.steps, self.evaluate_every
         length = env.episode_length
-        require(
-            length is not None,
-            f"{env.name} has episodes of different lengths: give the budget in steps (protocol.steps, --protocol.steps)",
-        )
-        assert length is not None
+        if length is None:
+            raise DerlError(f"{env.name} has episodes of different lengths: give the budget in steps (protocol.steps)")
         return self.episodes * length, self.evaluate_every * length
 
 
@@ -127,13 +124,13 @@ def _key():
 def _replace(obj: Any, names: Sequence[str], value: Any, path: str) -> Any:
     fields = {f.name: f for f in dataclasses.fields(obj)} if dataclasses.is_dataclass(obj) else {}
     if names[0] not in fields:
-        raise UnknownNameError("setting", path, setting_paths(obj) if names[0] not in fields else fields)
+        raise UnknownNameError("setting", path, setting_paths(obj) if fields else ())
     old = getattr(obj, names[0])
     if len(names) > 1:
         value = _replace(old, names[1:], value, path)
     elif isinstance(old, float) and not isinstance(value, float):
         value = _number(value, path)
-    return dataclasses.replace(obj, **{names[0]: value})
+    return dataclasses.replace(obj, **{names[0]: value})  # pyright: ignore[reportArgumentType]
 
 
 def _number(value: Any, path: str) -> float:
@@ -234,8 +231,8 @@ def _part(name: str, value: Any) -> Any:
         return Decoupling(**value)
     if name == "protocol":
         return Protocol(**value)
-    if name == "env" or (isinstance(value, dict) and str(value.get("kind", "")).startswith("custom:")):
-        kind = value if name == "env" else value["kind"]
+    kind = str(value.get("kind") if isinstance(value, dict) else value)
+    if kind.startswith("custom:"):
         raise DerlError(f"this run uses your own {kind.removeprefix('custom:')}; continue it from Python (derl.resume)")
     if name in KINDS and value is not None:
         settings = {k: tuple(v) if isinstance(v, list) else v for k, v in value.items() if k != "kind"}

@@ -60,8 +60,8 @@ def policy_of(algorithm: Algorithm, state: RunState, clock: Clock, seat: Seat, g
         seen = encode(algorithm, state.obs_moments, obs)
         if greedy:
             return agent.greedy(learnt, seen)
-        log_probs = agent.log_probs(learnt, seen, clock)
-        return sample_actions(log_probs, jax.random.gumbel(key, log_probs.shape))
+        logits = agent.logits(learnt, seen, clock)
+        return sample_actions(logits, jax.random.gumbel(key, logits.shape))
 
     return act
 

@@ -1,6 +1,7 @@
 """The decoupled loop: one rollout of the explorer, then both agents learn from it.
 
-`iterate` is a pure function of an algorithm, a run's state and the shared clock, so that a population of runs is a `vmap` away.
+`iterate` is a pure function of an algorithm, a run's state and the shared clock, so that a population of runs is a
+`vmap` away.
 """
 
 from typing import Any
@@ -13,7 +14,7 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray, Shaped
 from derl.agents.base import AnyAgent, Clock, Constraint, Experience, Metrics
 from derl.bonuses.normalise import BonusScale, normalise
 from derl.core.running import Moments, RewardScale
-from derl.core.types import Discrete, Rollout, Spec, empty_rollout, join_rollouts
+from derl.core.types import Box, Discrete, Rollout, Spec, empty_rollout, join_rollouts
 from derl.training.algorithm import Algorithm
 from derl.training.collection import Collector, collect, start_collector
 from derl.training.segments import SegmentReplay, empty_experience
@@ -61,10 +62,10 @@ def explorer_rewards(algorithm: Algorithm, r_e: Float[Array, "T E"], r_i: Float[
 
 def iterate(algorithm: Algorithm, state: RunState, clock: Clock) -> tuple[RunState, Metrics]:
     """One rollout and all the learning it brings."""
-    act_key, env_key, learn_key = jax.random.split(jax.random.fold_in(state.key, clock), 3)
+    act_key, env_key, learn_key = (jax.random.fold_in(state.key, 3 * clock + i) for i in range(3))
 
     def policy(obs):
-        return algorithm.explorer.log_probs(state.explorer, encode(algorithm, state.obs_moments, obs), clock)
+        return algorithm.explorer.logits(state.explorer, encode(algorithm, state.obs_moments, obs), clock)
 
     collector, rollout, log_mu = collect(
         algorithm.env, policy, state.collector, act_key, env_key, algorithm.rollout_length
@@ -229,8 +230,8 @@ def blank_run(algorithm: Algorithm, key: PRNGKeyArray) -> RunState:
         exploiter=None if exploiter is None else exploiter.init(exploiter_key, agent_spec, envs, length),
         recent=recent,
         segments=segments,
-        obs_moments=Moments.init((spec.observation.size,) if countable else spec.observation.shape)
-        if algorithm.normalise_observations
+        obs_moments=Moments.init(agent_spec.observation.shape)
+        if isinstance(agent_spec.observation, Box) and algorithm.normalise_observations
         else None,
         reward_scale=RewardScale.init(envs) if algorithm.normalise_rewards else None,
         visits=jnp.zeros(spec.observation.size, jnp.int32) if countable else None,

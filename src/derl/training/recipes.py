@@ -1,7 +1,7 @@
 """One named recipe for each row of the paper's Table 1, for both families of tasks.
 
-Numbers are those of the paper's appendix A. Where the configuration behind the published numbers differs from the paper's text, the
-recipe follows the configuration, and a comment says so: a recipe exists to reproduce its row.
+Numbers are those of the paper's appendix A. Where the configuration behind the published numbers differs from the
+paper's text, the recipe follows the configuration, and a comment says so: a recipe exists to reproduce its row.
 """
 
 from collections.abc import Callable
@@ -57,9 +57,9 @@ def dedqn(hallway: bool) -> DQN:
     return DQN(learning_rate=1e-3, target_rate=0.01, batch_size=256, activation="tanh", frozen_targets=True)
 
 
-# The published numbers come from environments that reset themselves: where an episode ends, every bonus that looks at the next state
-# saw the next episode's first one. Count also divided by its increment (which is 1 here), Hash-Count counted the parallel environments
-# at once, and RIDE counted the state acted in.
+# The published numbers come from environments that reset themselves: where an episode ends, every bonus that looks at
+# the next state saw the next episode's first one. Count also divided by its increment (which is 1 here), Hash-Count
+# counted the parallel environments at once, and RIDE counted the state acted in.
 COUNT = Count(divide_by_increment=True)
 HASH_COUNT = HashCount(key_bits=16, simultaneous=True)
 

@@ -1,4 +1,4 @@
-"""The outer loop, on the host: pieces of compiled training between which it shows, saves, evaluates and can be stopped."""
+"""The outer loop, on the host: between pieces of compiled training it shows, saves, evaluates and can be stopped."""
 
 import dataclasses
 import os

@@ -1,0 +1,144 @@
+"""Scores of returns as the paper defines them, and bootstrap intervals that tell how far to trust them.
+
+Everything here takes arrays whose first axis is the independent runs. A NaN is a number a failed run could not give: it
+is left out of every mean, never replaced.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Float
+from numpy.typing import ArrayLike
+
+from derl.core.errors import require
+
+SAMPLES = 5000
+"""How many resamples an interval is made of, as in the paper."""
+LEVEL = 0.95
+
+
+class Interval(NamedTuple):
+    """Lower and upper ends, with the shape of one run's values."""
+
+    low: np.ndarray
+    high: np.ndarray
+
+
+class Score(NamedTuple):
+    """A number and its standard deviation (that of a population: divided by n, not n - 1)."""
+
+    value: float
+    std: float
+
+
+def mean_without_nan(values: Float[np.ndarray, "..."], axis: int = 0) -> Float[np.ndarray, "..."]:
+    """The mean of the numbers along an axis; NaN where there are none (NumPy's own `nanmean` would warn)."""
+    finite = np.isfinite(values)
+    count = finite.sum(axis)
+    total = np.where(finite, values, 0.0).sum(axis)
+    return np.where(count > 0, total / np.maximum(count, 1), np.nan)
+
+
+def std_without_nan(values: Float[np.ndarray, "..."], axis: int = 0) -> Float[np.ndarray, "..."]:
+    """The standard deviation of the numbers along an axis; NaN where there are none."""
+    deviation = values - np.expand_dims(mean_without_nan(values, axis), axis)
+    return np.sqrt(mean_without_nan(deviation**2, axis))
+
+
+def average_return(returns: ArrayLike) -> Score:
+    """The average evaluation return: the mean over all evaluations of the mean over runs.
+
+    `returns` is runs x evaluations. The deviation is that over evaluations, so it tells how much the mean moved during
+    training, not how much runs differ.
+    """
+    curve = mean_without_nan(_runs_by_evaluations(returns))
+    return Score(float(mean_without_nan(curve)), float(std_without_nan(curve)))
+
+
+def maximum_return(returns: ArrayLike) -> Score:
+    """The maximum evaluation return: the best evaluation's mean over runs, with the deviation over runs there.
+
+    The mean comes before the maximum: runs that are good at different times do not add up to a good evaluation.
+    """
+    values = _runs_by_evaluations(returns)
+    curve = mean_without_nan(values)
+    if not np.isfinite(curve).any():
+        return Score(np.nan, np.nan)
+    best = int(np.nanargmax(curve))
+    return Score(float(curve[best]), float(std_without_nan(values[:, best])))
+
+
+def bootstrap_means(
+    values: ArrayLike, *, samples: int = SAMPLES, seed: int = 0, strata: Sequence | np.ndarray | None = None
+) -> Float[np.ndarray, "samples ..."]:
+    """Means over runs drawn anew, with replacement, `samples` times.
+
+    All values of a run are drawn together, so a curve's points stay correlated as they are. With `strata` (one label
+    per run, for instance its task) runs are drawn within their stratum, and the mean is that of the strata's means:
+    every task counts the same, however many runs it has. Runs without any number are left out before drawing.
+    """
+    values = np.asarray(values, np.float64)
+    require(values.ndim >= 1 and len(values) > 0, "an interval needs at least one run")
+    require(samples >= 1, f"an interval needs at least one sample, not {samples}")
+    labels = np.zeros(len(values), int) if strata is None else np.asarray(strata)
+    require(len(labels) == len(values), f"there are {len(values)} runs but {len(labels)} labels of strata")
+    rng = np.random.default_rng(seed)
+    flat = values.reshape(len(values), -1)
+    means = [_resample(rng, flat[labels == label], samples) for label in np.unique(labels)]
+    return np.mean(means, axis=0).reshape(samples, *values.shape[1:])
+
+
+def _resample(rng: np.random.Generator, values: Float[np.ndarray, "runs n"], samples: int) -> np.ndarray:
+    """Means of `samples` draws of as many runs as there are. A draw holds NaN where none of its runs has a number."""
+    values = values[np.isfinite(values).any(1)]
+    runs = len(values)
+    if runs == 0:
+        return np.full((samples, values.shape[1]), np.nan)
+    # How often each run is drawn, instead of which: means become one matrix product, without copies of the values.
+    drawn = rng.multinomial(runs, np.full(runs, 1 / runs), samples).astype(np.float64)
+    finite = np.isfinite(values)
+    if finite.all():
+        return drawn @ values / runs
+    count = drawn @ finite
+    return np.where(count > 0, drawn @ np.where(finite, values, 0.0) / np.maximum(count, 1), np.nan)
+
+
+def interval_of(means: Float[np.ndarray, "samples ..."], level: float = LEVEL) -> Interval:
+    """The percentiles between which the middle `level` of the samples lies."""
+    require(0 < level < 1, f"the level of an interval lies between 0 and 1, not {level}")
+    ends = np.full((2, *means.shape[1:]), np.nan)
+    known = np.isfinite(means).any(0)
+    tails = [(1 - level) / 2, (1 + level) / 2]
+    # `nanquantile` goes column by column in Python: only for columns that need it.
+    whole = np.isfinite(means).all(0)
+    ends[:, whole] = np.quantile(means[:, whole], tails, axis=0)
+    if (known & ~whole).any():
+        ends[:, known & ~whole] = np.nanquantile(means[:, known & ~whole], tails, axis=0)
+    return Interval(ends[0], ends[1])
+
+
+def bootstrap_interval(
+    values: ArrayLike,
+    samples: int = SAMPLES,
+    level: float = LEVEL,
+    seed: int = 0,
+    strata: Sequence | np.ndarray | None = None,
+) -> Interval:
+    """The percentile bootstrap interval of the mean over runs, for each of a run's values.
+
+    The same `seed` gives the same interval. See `bootstrap_means` for `strata`.
+    """
+    return interval_of(bootstrap_means(values, samples=samples, seed=seed, strata=strata), level)
+
+
+def average_interval(returns: ArrayLike, samples: int = SAMPLES, level: float = LEVEL, seed: int = 0) -> Interval:
+    """The interval of `average_return`: of the mean over evaluations, under other draws of the runs."""
+    curves = bootstrap_means(_runs_by_evaluations(returns), samples=samples, seed=seed)
+    return interval_of(mean_without_nan(curves, axis=1), level)
+
+
+def _runs_by_evaluations(returns: ArrayLike) -> Float[np.ndarray, "runs evaluations"]:
+    values = np.asarray(returns, np.float64)
+    require(values.ndim == 2 and values.size > 0, f"returns are runs x evaluations, not of shape {values.shape}")
+    return values

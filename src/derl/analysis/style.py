@@ -1,0 +1,113 @@
+"""How all figures look: colours everyone can tell apart, type that survives printing, no state shared between figures."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import matplotlib
+from matplotlib import colormaps
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.colors import Colormap, ListedColormap, to_hex
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, MaxNLocator
+
+BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY, BLACK = (
+    "#0072B2",
+    "#D55E00",
+    "#009E73",
+    "#CC79A7",
+    "#E69F00",
+    "#56B4E9",
+    "#000000",
+)
+"""The palette of Okabe and Ito, without its yellow, which is too faint for lines on white."""
+PALETTE = (BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY, BLACK)
+MARKERS = "os^DvPX*"
+INK, FAINT, UNSEEN = "#262626", "#8a8a8a", "#e9e7e4"
+"""Text; lines in the background; states never visited."""
+
+RC: dict[str, Any] = {
+    "font.size": 10,
+    "axes.titlesize": 11,
+    "axes.labelsize": 10,
+    "axes.edgecolor": FAINT,
+    "axes.labelcolor": INK,
+    "axes.titlecolor": INK,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "text.color": INK,
+    "xtick.color": INK,
+    "ytick.color": INK,
+    "legend.frameon": False,
+    # Fonts as text that can be searched and edited, not as outlines.
+    "pdf.fonttype": 42,
+}
+DPI = 200
+
+
+def new_figure(width: float, height: float) -> Figure:
+    """An empty figure, in inches, that makes room for its labels by itself."""
+    figure = Figure(figsize=(width, height), layout="constrained", facecolor="white")
+    FigureCanvasAgg(figure)
+    return figure
+
+
+def styled() -> Any:
+    """The look of all figures, for a `with` block: within it settings of the user's own do not count."""
+    return matplotlib.rc_context({**matplotlib.rcParamsDefault, **RC, "backend": "agg"})
+
+
+def save(figure: Figure, path: Path | str) -> list[Path]:
+    """Write a figure as PNG and PDF; `path` is their name without the ending. The same figure gives the same bytes."""
+    stem = Path(path)
+    stem.parent.mkdir(parents=True, exist_ok=True)
+    paths = [stem.with_name(f"{stem.name}.{ending}") for ending in ("png", "pdf")]
+    with styled():
+        figure.savefig(paths[0], dpi=DPI, metadata={"Software": None})
+        figure.savefig(paths[1], metadata={"CreationDate": None, "Producer": None, "Creator": None})
+    return paths
+
+
+def colours(count: int) -> list[str]:
+    """A colour for each of some lines: distinct ones as long as they last, else an ordered scale."""
+    if count <= len(PALETTE):
+        return list(PALETTE[:count])
+    # Cividis looks the same to colour-blind eyes. Its lightest end would vanish on white.
+    return [to_hex(colormaps["cividis"](0.92 * i / (count - 1))) for i in range(count)]
+
+
+def heat_map() -> Colormap:
+    """Light to dark blue: lightness alone tells the order, so that it survives a grey printer."""
+    blues = colormaps["Blues"]
+    steps = [blues(0.12 + 0.88 * i / 255) for i in range(256)]
+    return ListedColormap(steps, name="visits").with_extremes(bad=UNSEEN, under=UNSEEN)
+
+
+def luminance(colour: Sequence[float]) -> float:
+    """How light a colour looks, from 0 to 1."""
+    return 0.299 * colour[0] + 0.587 * colour[1] + 0.114 * colour[2]
+
+
+def short_number(value: float, position: int | None = None) -> str:
+    """20000 as 20k, for axes."""
+    for limit, unit in ((1e6, "M"), (1e3, "k")):
+        if abs(value) >= limit:
+            return f"{value / limit:g}{unit}"
+    return f"{value:g}"
+
+
+def signed(value: float) -> str:
+    """A return with two digits, a true minus sign, and no minus before a zero."""
+    return f"{value:.2f}".replace("-0.00", "0.00").replace("-", "−")
+
+
+def style_curves(axes: Axes, title: str) -> None:
+    """An axis of returns over episodes."""
+    axes.set_title(title, loc="left")
+    axes.set_xlabel("Training episodes")
+    axes.xaxis.set_major_locator(MaxNLocator(5))
+    axes.xaxis.set_major_formatter(FuncFormatter(short_number))
+    axes.grid(axis="y", color="#dddddd", linewidth=0.6)
+    axes.set_axisbelow(True)
+    axes.margins(x=0.02)

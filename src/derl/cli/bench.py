@@ -1,0 +1,91 @@
+"""`derl bench`: env steps per second of every recipe, against the bare update, with compile time and memory."""
+
+import dataclasses
+import os
+from pathlib import Path
+
+import polars as pl
+import tyro
+from rich.table import Table
+
+from derl.cli.display import console
+from derl.core.errors import require
+from derl.training.benchmark import Measurement, measure
+from derl.training.checkpoint import write_atomically
+from derl.training.recipes import TABLE_1, recipe
+
+REFERENCE = {
+    "a2c-count": (1020, 1142, 1388),
+    "ppo-count": (215, 174, 203),
+    "a2c-icm": (564, 509, 431),
+    "a2c-rnd": (822, 671, 707),
+    "a2c-ride": (481, 424, 477),
+    "a2c-hash-count": (1426, 1140, 1343),
+    "dea2c-count": (1089, 643, 934),
+    "deppo-count": (111, 102, 139),
+    "dedqn-count": (623, 637, 612),
+    "dea2c-icm": (399, 505, 438),
+}
+"""Steps per second of the paper's own code on a machine like ours, on the three tasks below (measured separately)."""
+TASKS = ("DeepSea-10", "DeepSea-30", "Hallway-30-30")
+
+
+@dataclasses.dataclass(frozen=True)
+class Bench:
+    """Measure training speed on one core: env steps per second, and the bare update in the same run."""
+
+    recipes: tuple[str, ...] = TABLE_1
+    """Recipes to measure."""
+    tasks: tuple[str, ...] = TASKS
+    """Tasks to measure on."""
+    populations: tuple[int, ...] = (1, 8, 64)
+    """Numbers of runs in one program."""
+    seconds: float = 1.0
+    """Time for each measurement, beside compilation."""
+    out: Path | None = None
+    """A CSV file to write the numbers to."""
+
+
+def show(m: Measurement) -> tuple[str, ...]:
+    """A measurement as a line of the table."""
+    reference = REFERENCE.get(m.recipe)
+    times = "–"
+    if reference is not None and m.task in TASKS:
+        times = f"{m.steps_per_second / reference[TASKS.index(m.task)]:.0f}x"
+    return (
+        m.recipe,
+        m.task,
+        str(m.population),
+        f"{m.steps_per_second:,.0f}",
+        f"{m.bare_steps_per_second:,.0f}",
+        f"{m.overhead:.2f}",
+        f"{m.compile_seconds:.1f}",
+        f"{m.state_megabytes:.1f}",
+        f"{m.peak_megabytes:.1f}",
+        times,
+    )
+
+
+def main(args: list[str]) -> None:
+    """Measure, and print as it goes."""
+    command = tyro.cli(Bench, args=args, prog="derl bench")
+    require(command.seconds > 0, f"--seconds must be positive, not {command.seconds}")
+    require(all(p >= 1 for p in command.populations), "--populations must be at least 1")
+    configs = [recipe(name, task) for name in command.recipes for task in command.tasks]
+    if hasattr(os, "sched_setaffinity"):
+        # Numbers are per core, as when every core has a population of its own.
+        os.sched_setaffinity(0, {sorted(os.sched_getaffinity(0))[0]})
+    columns = ("recipe", "task", "runs", "steps/s", "bare", "overhead", "compile s", "state MB", "peak MB", "reference")
+    table = Table(box=None, header_style="bold")
+    for name in columns:
+        table.add_column(name, justify="left" if name in ("recipe", "task") else "right")
+    rows = []
+    for config in configs:
+        for population in command.populations:
+            with console.status(f"{config.recipe} on {config.task}, {population} runs"):
+                rows.append(measure(config, population, command.seconds))
+            table.add_row(*show(rows[-1]))
+            if command.out is not None:
+                write_atomically(command.out, pl.DataFrame(rows, orient="row").write_csv(float_precision=3).encode())
+    console.print(table)
+    console.print("steps/s and bare: environment steps per second of all runs, on one core; see docs/performance.md")

@@ -1,0 +1,78 @@
+"""`derl demo`: the whole idea in two minutes."""
+
+import dataclasses
+import time
+from pathlib import Path
+
+import tyro
+from rich.table import Table
+
+from derl.analysis.figures import plot_comparison, plot_decoupling
+from derl.analysis.published import published, row_name
+from derl.api import train
+from derl.cli.display import console, duration, showing
+from derl.core.errors import require
+from derl.result import Result
+from derl.training.recipes import recipe
+
+
+@dataclasses.dataclass(frozen=True)
+class Demo:
+    """Train A2C + Count and DeA2C + Count on DeepSea-10 as the paper did, and compare with its numbers."""
+
+    task: str = "DeepSea-10"
+    """The task."""
+    recipes: tuple[str, ...] = ("a2c-count", "dea2c-count")
+    """The recipes to compare."""
+    seeds: int = 5
+    """Seeds of each."""
+    episodes: int = 100_000
+    """Training episodes of each seed."""
+    out: Path | None = None
+    """Where runs and pictures go; by default a folder named after the time, below runs/."""
+
+
+def compare(results: list[Result]) -> Table:
+    """Averages over all evaluations, beside the published ones."""
+    table = Table(title="Average evaluation return", title_justify="left", box=None, header_style="bold")
+    for name in ("algorithm", "here", "published", "maximum here", "maximum published"):
+        table.add_column(name, justify="left" if name == "algorithm" else "right")
+    for result in results:
+        row = result.summary().row(0, named=True)
+        config = result.config
+        mean = published("tab:mean_returns", config.recipe, config.task)
+        family = config.task.split("-")[0].lower()
+        best = published(f"tab:{family}_max_returns", config.recipe, config.task)
+        table.add_row(
+            row_name(config.recipe),
+            f"{row['average']:.2f} ± {row['average_std']:.2f}",
+            f"{mean.mean:.2f} ± {mean.std:.2f}" if mean else "–",
+            f"{row['maximum']:.2f}",
+            f"{best.mean:.2f}" if best else "–",
+        )
+    return table
+
+
+def main(args: list[str]) -> None:
+    """Train, compare, draw."""
+    command = tyro.cli(Demo, args=args, prog="derl demo")
+    require(command.seeds >= 1, f"--seeds must be at least 1, not {command.seeds}")
+    out = command.out or Path("runs") / f"demo_{time.strftime('%Y%m%d-%H%M%S')}"
+    begun, results = time.monotonic(), []
+    for name in command.recipes:
+        config = recipe(name, command.task).with_value("protocol.episodes", command.episodes)
+        every = min(config.protocol.evaluate_every, command.episodes)
+        config = config.with_value("protocol.evaluate_every", every)
+        with showing(f"{command.task} {row_name(name)}", config.exploiter is not None) as show:
+            results.append(train(config, seeds=command.seeds, out=out / name, show=show))
+        console.print(f"{row_name(name)}: done after {duration(time.monotonic() - begun)}")
+    console.print()
+    console.print(compare(results))
+    env = results[0].config.make_env()
+    if env.optimal_return is not None:
+        console.print(f"The best possible return is {env.optimal_return:.2f}.")
+    pictures = plot_comparison(results, out / "curves")
+    if env.grid_shape is not None:
+        pictures += plot_decoupling(results[-1], 0, out / "decoupling")
+    for path in pictures:
+        console.print(f"picture: {path}", soft_wrap=True)
