@@ -57,6 +57,7 @@ def train(
     cores: int | None = None,
     population_size: int = 16,
     tensorboard: bool = False,
+    checkpoint_seconds: float = 30.0,
     **settings: Any,
 ) -> Result:
     """Train a recipe on a task, with every seed and every combination of the varied numbers, at once.
@@ -73,7 +74,14 @@ def train(
     if out is not None:
         folder = RunFolder(out)
         folder.create(config, chosen, vary or {})
-    trainer = Trainer(runs, folder, cores=cores, population_size=population_size, tensorboard=tensorboard)
+    trainer = Trainer(
+        runs,
+        folder,
+        cores=cores,
+        population_size=population_size,
+        checkpoint_seconds=checkpoint_seconds,
+        tensorboard=tensorboard,
+    )
     return finish(trainer, config, show)
 
 

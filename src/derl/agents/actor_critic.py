@@ -16,8 +16,8 @@ from derl.core.optimiser import clipped_adam
 from derl.core.types import Rollout, Spec
 
 Correction = Literal["none", "importance", "clipped", "vtrace", "retrace"]
-"""How an exploiter corrects for data of another policy: not at all, by the importance weight of each step, by that weight
-clipped at 1 (what the paper's code calls Retrace), by V-trace targets, or by Retrace(lambda) targets."""
+"""How an exploiter corrects for data of another policy: not at all, by the importance weight of each step, by that
+weight clipped at 1 (what the paper's code calls Retrace), by V-trace targets, or by Retrace(lambda) targets."""
 
 
 class ActorCritic(eqx.Module):

@@ -16,8 +16,8 @@ from derl.analysis import style
 from derl.analysis.behaviour import Behaviour, Cell, goal_cell
 from derl.envs.base import AnyEnvironment
 
-MOST_ARROWS = 40
-"""Cells along a side beyond which arrows would be too small to see."""
+SMALLEST_CELL = 6
+"""Points along the side of a cell below which an arrow in it could not be seen."""
 PANEL = 4.0
 """The side of a map in inches."""
 CORRIDOR = 8.4
@@ -43,17 +43,19 @@ def shared_norm(behaviours: Sequence[Behaviour]) -> LogNorm:
     return LogNorm(max(seen, most * 1e-5), max(most, seen * 10))
 
 
-def add_title(axes: Axes, behaviour: Behaviour, alone: bool) -> None:
-    """Who it is and what it earns, above what the colours count. The explorer acts by sampling, the exploiter greedily."""
+def headline(behaviour: Behaviour, alone: bool) -> str:
+    """Whose policy it is and what it earns the way it acts: the explorer by sampling, the exploiter greedily."""
     explores = behaviour.seat == "explorer"
-    who = "Policy" if alone else behaviour.seat.capitalize()
     score = behaviour.sampled_return if explores else behaviour.greedy_return
-    axes.set_title(f"{who}: {'mean' if explores else 'greedy'} return {style.signed(score)}", pad=19)
-    counted = f"visits in {behaviour.episodes:,} training episodes"
-    if not explores:
-        counted = f"visits in {behaviour.episodes:,} sampled episodes (mean return {style.signed(behaviour.sampled_return)})"
-    place = {"xytext": (0, 6), "textcoords": "offset points", "ha": "center", "fontsize": 9, "color": "#5a5a5a"}
-    axes.annotate(counted, (0.5, 1), xycoords="axes fraction", **place)
+    who = "Policy" if alone else behaviour.seat.capitalize()
+    return f"{who}: {'mean' if explores else 'greedy'} return {style.signed(score)}"
+
+
+def counted(behaviour: Behaviour) -> str:
+    """What the colours count."""
+    if behaviour.seat == "explorer":
+        return f"visits in {behaviour.episodes:,} training episodes"
+    return f"visits in {behaviour.episodes:,} sampled episodes (mean return {style.signed(behaviour.sampled_return)})"
 
 
 def _maps(env: AnyEnvironment, behaviours: Sequence[Behaviour], norm: LogNorm) -> Figure:
@@ -62,8 +64,9 @@ def _maps(env: AnyEnvironment, behaviours: Sequence[Behaviour], norm: LogNorm) -
     panels = np.atleast_1d(figure.subplots(1, count))
     image: Any = None
     for axes, behaviour in zip(panels, behaviours, strict=True):
-        image = draw_map(axes, env, behaviour, norm)
-        add_title(axes, behaviour, count == 1)
+        image = draw_map(axes, env, behaviour, norm, 72 * PANEL / max(behaviour.visits.shape))
+        axes.set_title(headline(behaviour, count == 1))
+        axes.set_xlabel(counted(behaviour))
     bar = figure.colorbar(image, ax=list(panels), shrink=0.9, pad=0.02, aspect=30)
     bar.set_label("Visits per episode (grey: none)")
     cast(Any, bar.outline).set_visible(False)
@@ -72,13 +75,13 @@ def _maps(env: AnyEnvironment, behaviours: Sequence[Behaviour], norm: LogNorm) -
 
 def _corridors(env: AnyEnvironment, behaviours: Sequence[Behaviour], norm: LogNorm) -> Figure:
     count = len(behaviours)
-    figure = style.new_figure(CORRIDOR, 2.1 * count + 0.3)
+    figure = style.new_figure(CORRIDOR, 2.2 * count + 0.3)
     cast(Any, figure.get_layout_engine()).set(h_pad=0.02, hspace=0.0)
     parts = np.atleast_1d(cast(Any, figure.subfigures(count, 1)))
     for part, behaviour in zip(parts, behaviours, strict=True):
         bars, strip = part.subplots(2, 1, sharex=True, height_ratios=[3, 1])
         draw_bars(bars, behaviour, norm)
-        add_title(bars, behaviour, count == 1)
+        bars.set_title(headline(behaviour, count == 1))
         draw_strip(strip, env, behaviour, norm)
     return figure
 
@@ -99,36 +102,36 @@ def draw_bars(axes: Axes, behaviour: Behaviour, norm: LogNorm) -> None:
 def draw_strip(axes: Axes, env: AnyEnvironment, behaviour: Behaviour, norm: LogNorm) -> None:
     """A corridor below its bars, drawn like a map of one row."""
     cells = behaviour.visits.shape[1]
-    draw_map(axes, env, behaviour, norm)
+    draw_map(axes, env, behaviour, norm, 72 * 0.88 * CORRIDOR / cells)
     axes.set_aspect("auto")
+    axes.set_xlabel(counted(behaviour))
     goal = goal_cell(env)
     ends = {0, cells - 1} if goal is None else {0, goal[1], cells - 1}
     axes.set_xticks(sorted(ends), [f"{x} (goal)" if goal and x == goal[1] else str(x) for x in sorted(ends)])
     axes.tick_params(axis="x", length=0)
 
 
-def draw_map(axes: Axes, env: AnyEnvironment, behaviour: Behaviour, norm: LogNorm) -> Any:
-    """A heat map of visits, with the greedy path and an arrow per state on top."""
+def draw_map(axes: Axes, env: AnyEnvironment, behaviour: Behaviour, norm: LogNorm, points: float) -> Any:
+    """A heat map of visits, with the greedy path and an arrow per state on top; `points` is the side of a cell."""
     rows, columns = behaviour.visits.shape
     seen = np.ma.masked_less_equal(behaviour.visits, 0)
     edges = np.arange(columns + 1) - 0.5, np.arange(rows + 1) - 0.5
-    gap = 1.0 if max(rows, columns) <= MOST_ARROWS else 0.0
+    gap = 1.0 if points >= SMALLEST_CELL else 0.0
     image = axes.pcolormesh(*edges, seen, norm=norm, cmap=style.heat_map(), edgecolors="white", linewidth=gap)
     axes.set_facecolor(style.UNSEEN)
     axes.set_aspect("equal")
     axes.invert_yaxis()
     axes.set(xticks=[], yticks=[])
     axes.spines[:].set_visible(False)
-    points = 72 * PANEL / max(rows, columns)
     draw_path(axes, behaviour.path, points)
-    if behaviour.moves is not None and max(rows, columns) <= MOST_ARROWS:
+    if behaviour.moves is not None and points >= SMALLEST_CELL:
         draw_arrows(axes, env, behaviour, norm)
     draw_goal(axes, env, points)
     return image
 
 
 def draw_path(axes: Axes, path: Sequence[Cell], points: float) -> None:
-    """The greedy episode as a line through its cells; `points` is the side of a cell."""
+    """The greedy episode as a line through its cells, from a disc at its start."""
     y, x = np.asarray(path, float).T
     rim = [patheffects.Stroke(linewidth=0.34 * points + 1.6, foreground="white"), patheffects.Normal()]
     axes.plot(x, y, color=PATH, linewidth=0.34 * points, solid_capstyle="round", path_effects=rim, zorder=3)

@@ -39,7 +39,9 @@ def count_visits(
 ) -> tuple[Int[Array, " states"], Int[Array, "T E"]]:
     """The table with the rollout's visits added, and for each step how often its state was visited by then."""
     by_then = visits[states] + visits_in_rollout(states, simultaneous)
-    return visits.at[states.reshape(-1)].add(1), by_then
+    # Of a state's visits the last one has the largest number. Writing these numbers, rather than adding ones, makes
+    # the writing wait for the reading, so that XLA updates the table in place; it would copy all of it otherwise.
+    return visits.at[states].max(by_then), by_then
 
 
 class CountState(eqx.Module):

@@ -50,14 +50,14 @@ class EpisodicCounts(eqx.Module):
         began = jax.lax.cummax(jnp.concatenate([self.began[None], restarts]))
         this, following = began[:-1], began[-1]
         counted = (time[None, :] <= time[:, None])[..., None] & (this[None, :] == this[:, None])
-
-        def visits(of: Int[Array, "T E"]) -> Int[Array, "T E"]:
-            earlier = jnp.maximum(self.marks[env, of] - this, 0)
-            return earlier + jnp.sum((states[None, :] == of[:, None]) & counted, axis=1, dtype=jnp.int32)
-
+        # Reading for both at once lets XLA write the marks in place (see `derl.bonuses.count.count_visits`).
+        both = jnp.stack([states, looked])
+        earlier = jnp.maximum(self.marks[env, both] - this, 0)
+        within = jnp.sum((states[None, None] == both[:, :, None]) & counted, axis=2, dtype=jnp.int32)
+        of_states, of_looked = earlier + within
         # A state's marks only ever grow, so that of several visits in a rollout the last one stays.
-        marks = self.marks.at[env, states].max(this + visits(states))
-        return EpisodicCounts(marks, following, self.clock + steps), visits(looked)
+        marks = self.marks.at[env, states].max(this + of_states)
+        return EpisodicCounts(marks, following, self.clock + steps), of_looked
 
 
 class RIDEState(eqx.Module):

@@ -62,6 +62,8 @@ class Train:
     """The run folder; by default one named after task, recipe and time, below runs/."""
     tensorboard: bool = False
     """Also write TensorBoard files, to the run folder."""
+    checkpoint_seconds: float = 30.0
+    """Save everything this often."""
     cores: int | None = None
     """Cores to use; by default all."""
     population_size: int = 16
@@ -234,5 +236,6 @@ def main(args: list[str]) -> None:
             cores=command.cores,
             population_size=command.population_size,
             tensorboard=command.tensorboard,
+            checkpoint_seconds=command.checkpoint_seconds,
         )
     report(result)

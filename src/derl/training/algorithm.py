@@ -22,7 +22,7 @@ class Decoupling(eqx.Module):
     period: int = eqx.field(default=1, static=True)
     """T_Dec: the exploiter learns after every so many rollouts."""
     denominator: Literal["collected", "updated"] = eqx.field(default="collected", static=True)
-    """The policy importance weights divide by: the explorer that acted, or as updated since (as in the paper's code)."""
+    """What importance weights divide by: the explorer that acted, or as updated since (as in the paper's code)."""
     divergence: str = eqx.field(default="kl", static=True)
     """Which divergence the two constraints use: kl, chi-squared, jensen-shannon, mmd or wasserstein."""
     alpha_explorer: float = 0.0

@@ -44,7 +44,7 @@ def is_key(leaf: Any) -> bool:
 
 def to_numpy(leaf: Any) -> np.ndarray:
     """A leaf as plain numbers."""
-    return np.ascontiguousarray(jax.random.key_data(leaf) if is_key(leaf) else leaf)
+    return np.asarray(jax.random.key_data(leaf) if is_key(leaf) else leaf, order="C")
 
 
 def save_checkpoint(path: Path, tree: Any, metadata: dict[str, Any]) -> None:

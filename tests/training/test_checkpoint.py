@@ -1,0 +1,84 @@
+"""Checkpoints: whole or not at all, ours or refused."""
+
+import errno
+import os
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from safetensors.numpy import save_file
+
+from derl.core.errors import DerlError
+from derl.training.checkpoint import load_checkpoint, read_metadata, save_checkpoint, write_atomically
+
+TREE = {
+    "key": jax.random.key(7),
+    "flag": jnp.asarray([True, False]),
+    "count": jnp.arange(6, dtype=jnp.int32).reshape(2, 3),
+    "nested": (jnp.asarray(1.5), [jnp.zeros((0, 4))]),
+}
+
+
+def test_everything_comes_back_bit_for_bit(tmp_path):
+    path = tmp_path / "c.safetensors"
+    save_checkpoint(path, TREE, {"clock": 12})
+    back = load_checkpoint(path, jax.eval_shape(lambda: TREE))
+    assert read_metadata(path) == {"clock": 12}
+    assert jax.tree.structure(back) == jax.tree.structure(TREE)
+    np.testing.assert_array_equal(jax.random.key_data(back["key"]), jax.random.key_data(TREE["key"]))
+    for name in ("flag", "count"):
+        np.testing.assert_array_equal(back[name], TREE[name])
+        assert back[name].dtype == TREE[name].dtype
+    assert float(back["nested"][0]) == 1.5
+
+
+def test_a_missing_file(tmp_path):
+    with pytest.raises(DerlError, match="no checkpoint"):
+        read_metadata(tmp_path / "none")
+
+
+@pytest.mark.parametrize("cut", [0, 3, 40, -1])
+def test_a_truncated_file_is_refused(tmp_path, cut):
+    path = tmp_path / "c.safetensors"
+    save_checkpoint(path, TREE, {})
+    path.write_bytes(path.read_bytes()[:cut])
+    with pytest.raises(DerlError, match="damaged"):
+        load_checkpoint(path, TREE)
+
+
+def test_garbage_and_foreign_files_are_refused(tmp_path):
+    path = tmp_path / "c.safetensors"
+    path.write_bytes(b"\x80\x04 not a checkpoint" * 10)
+    with pytest.raises(DerlError, match="damaged or not a checkpoint"):
+        load_checkpoint(path, TREE)
+    save_file({"a": np.zeros(3)}, path)
+    with pytest.raises(DerlError, match="not written by derl"):
+        load_checkpoint(path, TREE)
+    save_file({"a": np.zeros(3)}, path, metadata={"format": "derl-checkpoint", "version": "999", "metadata": "{}"})
+    with pytest.raises(DerlError, match="format 999"):
+        load_checkpoint(path, TREE)
+
+
+def test_another_shape_or_structure_is_refused(tmp_path):
+    path = tmp_path / "c.safetensors"
+    save_checkpoint(path, TREE, {})
+    with pytest.raises(DerlError, match="another configuration.*count"):
+        load_checkpoint(path, TREE | {"count": jnp.zeros((2, 4), jnp.int32)})
+    with pytest.raises(DerlError, match="another configuration.*extra"):
+        load_checkpoint(path, TREE | {"extra": jnp.zeros(1)})
+
+
+def test_a_full_disk_leaves_the_old_file_alone(tmp_path, monkeypatch):
+    path = tmp_path / "c.safetensors"
+    save_checkpoint(path, TREE, {"clock": 1})
+    before = path.read_bytes()
+
+    def full(descriptor):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(DerlError, match="No space left on device.*intact"):
+        write_atomically(path, b"new")
+    assert path.read_bytes() == before
+    assert [p.name for p in tmp_path.iterdir()] == ["c.safetensors"]

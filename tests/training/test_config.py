@@ -1,0 +1,123 @@
+"""Configurations and recipes as data."""
+
+import dataclasses
+
+import pytest
+
+from derl import A2C, DQN, ICM, PPO, RIDE, RND, Count, HashCount, NoBonus, recipe
+from derl.core.errors import DerlError
+from derl.envs import PAPER_TASKS
+from derl.training.config import Protocol, expand, from_json, to_json
+from derl.training.recipes import RECIPES, TABLE_1
+
+
+@pytest.mark.parametrize("name", RECIPES)
+@pytest.mark.parametrize("task", ["DeepSea-10", "Hallway-10-10"])
+def test_every_recipe_survives_being_written_down(name, task):
+    config = recipe(name, task).check()
+    assert from_json(to_json(config)) == config
+
+
+def test_table_1_has_the_papers_18_rows_in_order():
+    assert TABLE_1 == (
+        *("a2c", "a2c-count", "a2c-hash-count", "a2c-icm", "a2c-rnd", "a2c-ride"),
+        *("ppo", "ppo-count", "ppo-hash-count", "ppo-icm", "ppo-rnd", "ppo-ride"),
+        *("dea2c-count", "dea2c-icm", "deppo-count", "deppo-icm", "dedqn-count", "dedqn-icm"),
+    )
+
+
+# Typed from the paper's appendix A: (recipe, family) -> what its tables print in bold.
+EXPLORERS = {
+    ("a2c", "DeepSea"): (A2C, dict(learning_rate=1e-3, activation="relu", entropy_coef=1e-4, n_steps=5)),
+    ("a2c", "Hallway"): (A2C, dict(learning_rate=3e-4, activation="tanh", entropy_coef=1e-4, n_steps=5)),
+    ("ppo", "DeepSea"): (PPO, dict(learning_rate=1e-3, activation="tanh", entropy_coef=1e-4, n_steps=10)),
+    ("ppo", "Hallway"): (PPO, dict(learning_rate=3e-4, activation="relu", entropy_coef=7e-4, n_steps=10)),
+}
+EXPLOITERS = {
+    ("dea2c", "DeepSea"): (A2C, dict(learning_rate=1e-3, activation="relu", entropy_coef=1e-6, n_steps=5)),
+    ("dea2c", "Hallway"): (A2C, dict(learning_rate=3e-4, activation="tanh", entropy_coef=1e-5, n_steps=5)),
+    ("deppo", "DeepSea"): (PPO, dict(learning_rate=1e-3, activation="relu", entropy_coef=1e-4, n_steps=10)),
+    ("deppo", "Hallway"): (PPO, dict(learning_rate=3e-4, activation="relu", entropy_coef=1e-6, n_steps=10)),
+    ("dedqn", "DeepSea"): (DQN, dict(learning_rate=1e-3, target_rate=0.01, batch_size=256, activation="tanh")),
+    ("dedqn", "Hallway"): (DQN, dict(learning_rate=1e-4, target_rate=0.001, batch_size=512, activation="relu")),
+}
+SHARED = dict(gamma=0.99, adam_epsilon=1e-3, max_grad_norm=0.5, hidden=(64, 64))
+PPO_ONLY = dict(epochs=10, minibatches=4, clip=0.1, clip_value_loss=True)
+BONUSES = {"": NoBonus, "count": Count, "hash-count": HashCount, "icm": ICM, "rnd": RND, "ride": RIDE}
+
+
+def assert_fields(agent, kind, expected):
+    assert type(agent) is kind
+    expected = expected | SHARED | (PPO_ONLY if kind is PPO else {})
+    if kind is not DQN:
+        expected = expected | {"value_coef": 0.5}
+    else:
+        expected = expected | {"n_steps": 5, "capacity": 100_000, "double": True, "prioritised": False}
+    for field, value in expected.items():
+        assert getattr(agent, field) == value, field
+
+
+@pytest.mark.parametrize("name", TABLE_1)
+@pytest.mark.parametrize("task", PAPER_TASKS)
+def test_recipes_carry_the_papers_numbers(name, task):
+    family = task.split("-")[0]
+    algorithm, _, bonus = name.partition("-")
+    config = recipe(name, task)
+    assert isinstance(config.bonus, BONUSES[bonus])
+    assert config.bonus.scale == 1.0
+    assert config.num_envs == 4
+    assert config.protocol == Protocol(evaluation="sampled" if algorithm in ("a2c", "ppo") else "greedy")
+    if algorithm in ("a2c", "ppo"):
+        assert config.exploiter is None
+        assert_fields(config.explorer, *EXPLORERS[algorithm, family])
+    else:
+        assert_fields(config.explorer, *EXPLORERS["a2c", family])
+        assert_fields(config.exploiter, *EXPLOITERS[algorithm, family])
+
+
+def test_settings_by_path():
+    config = recipe("dea2c-count", "DeepSea-10")
+    assert config.with_value("bonus.scale", 3).bonus.scale == 3.0
+    assert config.with_value("exploiter.learning-rate", 0.5).exploiter.learning_rate == 0.5
+    with pytest.raises(DerlError, match=r"unknown setting 'bonus.scal'; did you mean .*scale"):
+        config.with_value("bonus.scal", 1.0)
+    with pytest.raises(DerlError, match="takes a number"):
+        config.with_value("bonus.scale", "much")
+
+
+def test_expand_makes_every_combination_with_every_seed():
+    config = recipe("dea2c-count", "DeepSea-10")
+    runs = expand(config, [4, 7], {"bonus.scale": [0.1, 1], "bonus.increment": [2.0]})
+    assert [(r.seed, r.values) for r in runs] == [
+        (seed, {"bonus.scale": scale, "bonus.increment": 2.0}) for scale in (0.1, 1.0) for seed in (4, 7)
+    ]
+    assert runs[0].config.bonus.scale == 0.1
+    assert runs[0].config.bonus.increment == 2.0
+
+
+@pytest.mark.parametrize(
+    ("vary", "message"),
+    [
+        ({"explorer.n_steps": [5, 10]}, "shapes the program"),
+        ({"bonus.scale": []}, "no values"),
+        ({"bonus.scale": [-1]}, "scale"),
+        ({"bonus.nothing": [1]}, "unknown setting"),
+    ],
+)
+def test_expand_refuses(vary, message):
+    with pytest.raises(DerlError, match=message):
+        expand(recipe("a2c-count", "DeepSea-10"), [0], vary)
+
+
+def test_checks_before_any_work():
+    config = recipe("a2c-count", "DeepSea-10")
+    bad = {
+        "num_envs": dataclasses.replace(config, num_envs=0),
+        "episodes": config.with_value("protocol.episodes", 0),
+        "needs an exploiter": config.with_value("decoupling.alpha_explorer", 0.1),
+        "gamma": config.with_value("explorer.gamma", 1.5),
+        "learning_rate": config.with_value("explorer.learning_rate", -1.0),
+    }
+    for message, broken in bad.items():
+        with pytest.raises(DerlError, match=message):
+            broken.check()

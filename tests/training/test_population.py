@@ -1,0 +1,113 @@
+"""A population is many independent runs: neighbours, pieces and evaluations leave no trace in a run."""
+
+import dataclasses
+
+import jax
+import numpy as np
+import pytest
+
+from derl.training.checkpoint import flatten, to_numpy
+from derl.training.population import Population
+from derl.training.recipes import recipe
+
+CONFIG = recipe("dea2c-count", "DeepSea-5")
+
+
+def population(*members: tuple[int, float], learning_rate: dict[int, float] | None = None) -> Population:
+    """Runs given by seed and lambda."""
+    algorithms = []
+    for i, (_, scale) in enumerate(members):
+        config = CONFIG.with_value("bonus.scale", scale)
+        if learning_rate and i in learning_rate:
+            config = config.with_value("explorer.learning_rate", learning_rate[i])
+        algorithms.append(config.algorithm())
+    return Population(algorithms, [seed for seed, _ in members])
+
+
+def member(state, i: int) -> dict[str, np.ndarray]:
+    return {name: to_numpy(leaf)[i] for name, leaf in flatten(state).items()}
+
+
+def assert_same(a: dict[str, np.ndarray], b: dict[str, np.ndarray]) -> None:
+    assert a.keys() == b.keys()
+    for name in a:
+        np.testing.assert_array_equal(a[name], b[name], err_msg=name)
+
+
+def test_a_run_does_not_depend_on_its_neighbours():
+    one = population((3, 1.0), (4, 0.5))
+    two = population((3, 1.0), (9, 100.0))
+    a = one.advance(one.init(), 0, 150)
+    b = two.advance(two.init(), 0, 150)
+    assert_same(member(a, 0), member(b, 0))
+    assert not np.array_equal(member(a, 1)["collector/episode_return"], np.inf)
+    weights = "explorer/network/actor/weights/1"
+    assert not np.array_equal(member(a, 1)[weights], member(b, 1)[weights])
+
+
+def test_pieces_and_evaluations_leave_no_trace():
+    runs = population((3, 1.0), (4, 0.5))
+    whole = runs.advance(runs.init(), 0, 150)
+    state = runs.advance(runs.init(), 0, 7)
+    runs.evaluate(state, 7, 1, episodes=2, greedy=False)
+    state = runs.advance(state, 7, 90)
+    state = runs.advance(state, 90, 150)
+    assert_same(member(whole, 0), member(state, 0))
+    assert_same(member(whole, 1), member(state, 1))
+
+
+def test_a_run_that_breaks_is_noted_and_its_neighbour_untouched():
+    healthy = population((3, 1.0), (4, 1.0))
+    broken = population((3, 1.0), (4, 1.0), learning_rate={1: float("nan")})
+    a = healthy.advance(healthy.init(), 0, 60)
+    b = broken.advance(broken.init(), 0, 60)
+    assert_same(member(a, 0), member(b, 0))
+    _, metrics = broken.read(b, 60)
+    assert metrics["failed_at"][0] == -1
+    # The explorer's first update makes its parameters NaN, and the exploiter's weights divide by the updated policy.
+    assert metrics["failed_at"][1] == 0
+
+
+def test_seeds_and_numbers_matter():
+    runs = population((3, 1.0), (4, 1.0), (3, 0.0))
+    state = runs.advance(runs.init(), 0, 40)
+    weights = to_numpy(state.explorer.network.actor.weights[1])
+    assert not np.array_equal(weights[0], weights[1])
+    assert not np.array_equal(weights[0], weights[2])
+
+
+def test_metrics_are_means_since_last_reading():
+    runs = population((0, 1.0), (1, 1.0))
+    state = runs.advance(runs.init(), 0, 30)
+    state, first = runs.read(state, 30)
+    assert set(first) >= {
+        "bonus",
+        "importance_weight",
+        "log_importance_weight",
+        "kl",
+        "policy_loss",
+        "explorer_policy_loss",
+        "explorer_return",
+        "coverage",
+        "episodes",
+    }
+    np.testing.assert_array_equal(first["episodes"], 30 * 20 // 5)
+    # 30 rollouts of 20 steps from the start: every visit so far earned 1/sqrt(N); so the mean is far above later ones.
+    state, second = runs.read(runs.advance(state, 30, 60), 30)
+    assert (second["bonus"] < first["bonus"]).all()
+    assert (first["coverage"] <= 15).all()
+    assert (first["coverage"] > 5).all()
+
+
+def test_structures_cannot_be_mixed():
+    other = dataclasses.replace(CONFIG, num_envs=2)
+    with pytest.raises(ValueError, match="structure"):
+        Population([CONFIG.algorithm(), other.algorithm()], [0, 1])
+
+
+def test_the_clock_keeps_replay_writes_unbatched():
+    """The speed of a DQN population rests on this: one slice update for all runs, not a scatter."""
+    config = recipe("dedqn-count", "DeepSea-5")
+    runs = Population([config.algorithm()] * 2, [0, 1])
+    shapes = jax.eval_shape(runs.init)
+    assert shapes.exploiter.replay.data.obs.shape == (2, 25_000, 4)

@@ -1,0 +1,213 @@
+"""The outer loop: schedules, folders, interruption, and the results it writes."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+from polars.testing import assert_frame_equal
+
+import derl
+from derl.core.errors import DerlError
+from derl.training.folder import RunFolder
+from derl.training.trainer import evaluation_times, shards_of
+
+SMALL = dict(protocol__episodes=600, protocol__evaluate_every=100)
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    out = tmp_path_factory.mktemp("runs") / "small"
+    return derl.train("DeepSea-5", "dea2c-count", seeds=3, out=out, **SMALL)
+
+
+def test_one_row_per_run_and_evaluation(trained):
+    frame = trained.frame
+    assert frame.select("run", "evaluation").unique().height == frame.height == 3 * 6
+    assert frame["episodes"].unique().sort().to_list() == [100, 200, 300, 400, 500, 600]
+    assert frame["steps"].max() == 600 * 5
+    assert frame["failed_at_step"].null_count() == frame.height
+    assert frame["return"].is_between(-0.011, 0.991).all()
+    assert frame["coverage"].max() <= 15
+    assert_frame_equal(frame, RunFolder(trained.folder.path).read_results())
+
+
+def test_the_paper_protocol_evaluates_100_times_at_whole_thousands_of_episodes():
+    for recipe_name in ("a2c-count", "ppo-count"):
+        for task in derl.PAPER_TASKS:
+            config = derl.recipe(recipe_name, task)
+            env = config.make_env()
+            steps, every = config.protocol.budget(env)
+            per_iteration = config.algorithm().steps_per_iteration
+            times = evaluation_times(steps // per_iteration, every / per_iteration)
+            assert len(times) == 100
+            # After each evaluation's iterations exactly k thousand episodes are complete.
+            assert [t * per_iteration // env.episode_length for t in times] == [1000 * k for k in range(1, 101)]
+
+
+def test_evaluation_times_round_up_and_end_at_the_end():
+    assert evaluation_times(10, 4.0) == [4, 8, 10]
+    assert evaluation_times(10, 3.5) == [4, 7, 10]
+    assert evaluation_times(3, 100.0) == [3]
+
+
+def test_shards_have_equal_sizes_and_hold_every_run():
+    runs = list(range(5))
+    assert shards_of(runs, cores=2, population_size=16) == [[0, 1, 2], [3, 4, 4]]
+    assert shards_of(runs, cores=1, population_size=2) == [[0, 1], [2, 3], [4, 4]]
+    assert shards_of(runs, cores=8, population_size=16) == [[0], [1], [2], [3], [4]]
+
+
+def test_cores_and_population_sizes_do_not_change_what_is_learnt(trained):
+    other = derl.train("DeepSea-5", "dea2c-count", seeds=3, cores=1, **SMALL)
+    # Programs of another size may round differently, so numbers agree closely at first rather than bit for bit.
+    first = [f.filter(evaluation=1).sort("run")["explorer_return"].to_numpy() for f in (trained.frame, other.frame)]
+    np.testing.assert_allclose(first[0], first[1], atol=0.05)
+
+
+def test_policies_answer_to_observations(trained):
+    policy = trained.policy(1)
+    actions = policy.predict(np.arange(25))
+    assert actions.shape == (25,)
+    one_hot = np.eye(25, dtype=np.float32).reshape(25, 5, 5)
+    assert [policy.predict(o) for o in one_hot] == actions.tolist()
+    assert policy.predict(np.zeros((5, 5), np.float32)) in (0, 1)
+    assert policy.predict(7) == actions[7]
+    assert {trained.policy(0, "explorer").predict(0, deterministic=False) for _ in range(20)} <= {0, 1}
+    for bad in (26, -1, np.zeros(7)):
+        with pytest.raises(DerlError):
+            policy.predict(bad)
+    with pytest.raises(DerlError, match="no run 3"):
+        trained.policy(3)
+
+
+def test_a_loaded_run_acts_as_the_trained_one(trained):
+    loaded = derl.load(trained.folder.path)
+    states = np.arange(25)
+    for run in range(3):
+        for seat in ("exploiter", "explorer"):
+            np.testing.assert_array_equal(
+                loaded.policy(run, seat).predict(states), trained.policy(run, seat).predict(states)
+            )
+    final = trained.frame.filter(evaluation=6).sort("run")["return"].to_numpy()
+    np.testing.assert_allclose(loaded.evaluate(episodes=2).mean(1), final, atol=1e-6)
+
+
+def test_a_folder_in_use_or_taken_is_refused(trained):
+    folder = RunFolder(trained.folder.path)
+    folder.lock()
+    try:
+        with pytest.raises(DerlError, match="in use by another process"):
+            derl.resume(trained.folder.path)
+    finally:
+        folder.unlock()
+    before = (trained.folder.path / "results.parquet").read_bytes()
+    with pytest.raises(DerlError, match="not empty.*derl resume"):
+        derl.train("DeepSea-5", seeds=1, out=trained.folder.path)
+    assert (trained.folder.path / "results.parquet").read_bytes() == before
+
+
+def test_resuming_a_finished_run_gives_its_results(trained):
+    again = derl.resume(trained.folder.path)
+    assert_frame_equal(again.frame, trained.frame)
+
+
+def test_a_damaged_folder_is_refused(tmp_path, trained):
+    import shutil
+
+    copy = tmp_path / "copy"
+    shutil.copytree(trained.folder.path, copy)
+    (copy / "checkpoint.safetensors").write_bytes(b"junk")
+    with pytest.raises(DerlError, match="damaged"):
+        derl.resume(copy)
+    (copy / "config.json").write_text("{}")
+    with pytest.raises(DerlError, match="damaged"):
+        derl.load(copy)
+    with pytest.raises(DerlError, match="not a run folder"):
+        derl.load(tmp_path / "nowhere")
+
+
+def test_non_finite_runs_are_marked_and_the_others_go_on():
+    result = derl.train(
+        "DeepSea-5",
+        "a2c-count",
+        seeds=1,
+        cores=1,
+        vary={"explorer.learning_rate": [1e-3, 1e38]},
+        protocol__episodes=400,
+        protocol__evaluate_every=100,
+    )
+    assert result.failed == [1]
+    bad = result.frame.filter(run=1)
+    assert bad["return"].is_nan().all()
+    assert (bad["failed_at_step"] < 100).all()
+    assert result.frame.filter(run=0)["return"].is_finite().all()
+
+
+TRAIN = [
+    *("DeepSea-6", "--recipe", "dedqn-count", "--seeds", "3", "--protocol.episodes", "6000"),
+    *("--protocol.evaluate-every", "500", "--checkpoint-seconds", "0.2", "--exploiter.capacity", "4000"),
+]
+
+
+def start(log, *args) -> subprocess.Popen:
+    """A derl command in a process of its own; what it prints goes to the file `log`."""
+    with open(log, "ab") as file:
+        return subprocess.Popen([sys.executable, "-m", "derl.cli.main", *map(str, args)], stdout=file, stderr=file)
+
+
+def kill_once_saved(process: subprocess.Popen, out, log, number=signal.SIGKILL) -> int:
+    """Signal a training process as soon as it has saved something; the value is its exit code."""
+    deadline = time.monotonic() + 120
+    while not (out / "checkpoint.safetensors").exists():
+        assert process.poll() is None, log.read_text()
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    process.send_signal(number)
+    return process.wait(60)
+
+
+def comparable(out):
+    return RunFolder(out).read_results().sort("run", "evaluation")
+
+
+@pytest.fixture(scope="module")
+def uninterrupted(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("whole")
+    assert start(folder / "log", "train", *TRAIN, "--out", folder / "run").wait(240) == 0, (folder / "log").read_text()
+    return folder / "run"
+
+
+def test_killed_and_resumed_is_bit_identical(tmp_path, uninterrupted):
+    out, log = tmp_path / "run", tmp_path / "log"
+    kill_once_saved(start(log, "train", *TRAIN, "--out", out), out, log)
+    for pause in (2.0, 0.3):
+        process = start(log, "resume", out)
+        time.sleep(pause)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    assert start(log, "resume", out).wait(240) == 0, log.read_text()
+    assert_frame_equal(comparable(out), comparable(uninterrupted), check_exact=True)
+    name = "checkpoint.safetensors"
+    assert (out / name).read_bytes() == (uninterrupted / name).read_bytes()
+
+
+def test_ctrl_c_saves_and_says_how_to_resume(tmp_path, uninterrupted):
+    out, log = tmp_path / "run", tmp_path / "log"
+    assert kill_once_saved(start(log, "train", *TRAIN, "--out", out), out, log, signal.SIGINT) == 130
+    assert f"derl resume {out}" in log.read_text()
+    assert start(log, "resume", out).wait(240) == 0, log.read_text()
+    assert_frame_equal(comparable(out), comparable(uninterrupted), check_exact=True)
+
+
+def test_a_read_only_place_is_refused(tmp_path):
+    if os.geteuid() == 0:
+        target = "/proc/derl"
+    else:
+        tmp_path.chmod(0o500)
+        target = tmp_path / "run"
+    with pytest.raises(DerlError, match="cannot make the run folder"):
+        derl.train("DeepSea-5", seeds=1, out=target)
