@@ -1,6 +1,6 @@
 """An environment of your own: vectors as observations, episodes of different lengths, a time limit.
 
-python examples/02_own_environment.py [--steps 40000]
+python examples/02_own_environment.py [--steps 60000]
 """
 
 import argparse
@@ -87,14 +87,15 @@ derl.register("KeyDoor-5", KeyDoor)
 def main() -> None:
     """Train DeA2C with Hash-Count on it."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--steps", type=int, default=40_000, help="training steps, over all parallel environments")
+    parser.add_argument("--steps", type=int, default=60_000, help="training steps, over all parallel environments")
     steps = parser.parse_args().steps
 
-    # Episodes differ in length, so the budget and the time between evaluations are in steps.
+    # Episodes differ in length, so the budget and the time between evaluations are in steps. A bonus below weight 1,
+    # because leaving ends the episode and with it all further bonuses.
     result = derl.train(
         "KeyDoor-5",
         "dea2c-count",
-        bonus=HashCount(key_bits=16),
+        bonus=HashCount(scale=0.3, key_bits=16),
         seeds=2,
         protocol__steps=steps,
         protocol__evaluate_every=max(1, steps // 10),

@@ -45,8 +45,8 @@ class Ring(eqx.Module, Generic[Row]):
 
     def uniform(self, key: PRNGKeyArray, clock: Clock, shape: tuple[int, ...], skip: int = 0) -> Int[Array, "*shape"]:
         """Rows drawn uniformly with replacement. The first `skip` rows ever written are never drawn."""
-        wrapped = (clock + 1) * self.stride > self.rows
-        return jax.random.randint(key, shape, jnp.where(wrapped, 0, skip), self.filled(clock))
+        written = (clock + 1) * self.stride
+        return jax.random.randint(key, shape, jnp.maximum(written - self.rows, skip), written) % self.rows
 
 
 class Priorities(eqx.Module):
@@ -75,11 +75,11 @@ class Priorities(eqx.Module):
         block_sums = self.weight.sum(1)
         upto = jnp.cumsum(block_sums)
         total = upto[-1]
-        mass = (jnp.arange(batch) + jax.random.uniform(key, (batch,))) / batch * total
+        # Rounding may push a draw just past the last positive weight, or before its block; clip it back.
+        mass = (jnp.arange(batch) + jax.random.uniform(key, (batch,))) / batch * total * (1 - 1e-6)
         block = jnp.minimum(jnp.searchsorted(upto, mass, side="right"), len(upto) - 1)
-        inside = mass - (upto[block] - block_sums[block])
+        inside = jnp.maximum(mass - (upto[block] - block_sums[block]), 0.0)
         within = jnp.cumsum(self.weight[block], axis=1)
-        # Rounding may push a draw just past its block's last positive weight; clip it back onto that entry.
         entry = (within <= jnp.minimum(inside, within[:, -1] * (1 - 1e-6))[:, None]).sum(1)
         entry = jnp.minimum(entry, self.weight.shape[1] - 1)
         index = block * self.weight.shape[1] + entry

@@ -55,7 +55,7 @@ def plot_comparison(results: Sequence[Result], path: Path | str) -> list[Path]:
     figure = draw_curves(
         lines,
         title=results[0].config.task,
-        decoupled=any(result.config.exploiter is not None for result in results),
+        decoupled=all(result.config.exploiter is not None for result in results),
         optimal=results[0].config.make_env().optimal_return,
         note=failure_note(results),
     )
@@ -82,7 +82,7 @@ def plot_decoupling(
 def failure_note(results: Sequence[Result]) -> str | None:
     """How many runs are missing from the means."""
     failed, runs = sum(len(result.failed) for result in results), sum(len(result.runs) for result in results)
-    return f"{failed} of {runs} runs failed; they are left out from then on" if failed else None
+    return f"failed runs ({failed} of {runs}) are left out from their failure on" if failed else None
 
 
 def draw_curves(
@@ -112,15 +112,18 @@ def draw_curves(
             panels[0].plot([], [], color=style.INK, linewidth=1.1, linestyle=(0, (5, 3)), label="best possible")
         for axes, name in zip(panels, [""] if single else [evaluated, trained], strict=True):
             style.style_curves(axes, name)
+            axes.set_xlim(left=0)
         panels[0].set_ylabel("Return (mean, 95 % interval)")
-        figure.suptitle(title + (f"\n{note}" if note else ""), fontsize=11.5, fontweight="bold")
+        figure.suptitle(f"{title}\n{note}" if note else title, fontsize=11.5, fontweight="normal" if note else "bold")
         add_legend(figure, legend_title)
     return figure
 
 
 def draw_line(axes: Axes, curve: pl.DataFrame, prefix: str, label: str | None, colour: str, index: int) -> None:
     """One mean with its band. Markers tell lines apart where colours cannot be seen."""
-    x, mean, low, high = (curve[name].to_numpy() for name in ("episodes", *(f"{prefix}{n}" for n in ("mean", "low", "high"))))
+    x, mean, low, high = (
+        curve[name].to_numpy() for name in ("episodes", *(f"{prefix}{n}" for n in ("mean", "low", "high")))
+    )
     axes.fill_between(x, low, high, color=colour, alpha=0.18, linewidth=0)
     every = max(1, len(x) // 8)
     # Each line begins its markers elsewhere, so that lines on top of each other still show theirs.

@@ -1,4 +1,4 @@
-"""How all figures look: colours everyone can tell apart, type that survives printing, no state shared between figures."""
+"""How all figures look: colours everyone can tell apart, type that survives printing, no state between figures."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -55,7 +55,9 @@ def new_figure(width: float, height: float) -> Figure:
 
 def styled() -> Any:
     """The look of all figures, for a `with` block: within it settings of the user's own do not count."""
-    return matplotlib.rc_context({**matplotlib.rcParamsDefault, **RC, "backend": "agg"})
+    settings: dict[Any, Any] = {**matplotlib.rcParamsDefault, **RC}
+    settings.pop("backend", None)
+    return matplotlib.rc_context(settings)
 
 
 def save(figure: Figure, path: Path | str) -> list[Path]:
@@ -73,8 +75,8 @@ def colours(count: int) -> list[str]:
     """A colour for each of some lines: distinct ones as long as they last, else an ordered scale."""
     if count <= len(PALETTE):
         return list(PALETTE[:count])
-    # Cividis looks the same to colour-blind eyes. Its lightest end would vanish on white.
-    return [to_hex(colormaps["cividis"](0.92 * i / (count - 1))) for i in range(count)]
+    # Viridis keeps its order for colour-blind eyes and in grey. Its lightest end would vanish on white.
+    return [to_hex(colormaps["viridis"](0.9 * i / (count - 1))) for i in range(count)]
 
 
 def heat_map() -> Colormap:

@@ -36,8 +36,9 @@ class EpisodicCounts(eqx.Module):
     @staticmethod
     def init(num_envs: int, table_size: int) -> "EpisodicCounts":
         """Before any step."""
-        zeros = jnp.zeros(num_envs, jnp.int32)
-        return EpisodicCounts(jnp.zeros((num_envs, table_size), jnp.int32), zeros, zeros)
+        # Two separate arrays of zeros: a buffer that appears twice could not be donated.
+        began, clock = jnp.zeros(num_envs, jnp.int32), jnp.zeros(num_envs, jnp.int32)
+        return EpisodicCounts(jnp.zeros((num_envs, table_size), jnp.int32), began, clock)
 
     def count(
         self, states: Int[Array, "T E"], looked: Int[Array, "T E"], done: Bool[Array, "T E"]

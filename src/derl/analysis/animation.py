@@ -1,0 +1,136 @@
+"""Episodes of a run's policies step by step, and a GIF that shows them side by side."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from PIL import Image, ImageDraw, ImageFont
+
+from derl.analysis.style import BLUE, INK, VERMILLION, signed
+from derl.core.errors import DerlError, require
+from derl.envs.base import AnyEnvironment
+from derl.result import Result
+from derl.training.evaluation import Seat, policy_of
+
+COLOURS: dict[Seat, str] = {"exploiter": BLUE, "explorer": VERMILLION}
+"""The same as in the learning curves."""
+MARGIN, CAPTION = 16, 44
+"""Pixels around pictures, and above each for its caption."""
+SMALLEST_WIDTH = 240
+"""Small pictures are enlarged to about this many pixels."""
+LAST_FRAME_SECONDS = 1.5
+
+
+class Shot(NamedTuple):
+    """A moment of an episode."""
+
+    state: Any
+    """The environment's state."""
+    step: int
+    """Steps taken so far."""
+    action: int | None
+    """The one that led here; None at the start."""
+    total: float
+    """The reward so far."""
+
+    def describe(self) -> str:
+        """One line about the moment."""
+        action = "start" if self.action is None else f"action {self.action}"
+        return f"step {self.step}, {action}, return {signed(self.total)}"
+
+
+Track = Mapping[Seat, Sequence[Shot]]
+"""One episode of each policy."""
+
+
+def play(
+    result: Result, run: int, seat: Seat, *, episodes: int = 1, seed: int = 0, greedy: bool = True
+) -> list[list[Shot]]:
+    """Episodes of a policy, each from its first state to its last (which `Policy.play` leaves out)."""
+    policy = result.policy(run, seat)
+    env = policy.env
+    act = policy_of(policy.algorithm, policy.state, jnp.asarray(result.clock), seat, greedy)
+
+    @jax.jit
+    def step(key, state, obs):
+        act_key, step_key = jax.random.split(key)
+        action = act(act_key, obs)
+        state, answer = env.step(step_key, state, action)
+        return state, answer.obs, action, answer.reward, answer.terminated | answer.truncated
+
+    def episode(key) -> list[Shot]:
+        state, obs = env.reset(jax.random.fold_in(key, 0))
+        shots, total, over = [Shot(state, 0, None, 0.0)], 0.0, False
+        while not over:
+            state, obs, action, reward, over = step(jax.random.fold_in(key, len(shots)), state, obs)
+            total += float(reward)
+            shots.append(Shot(state, len(shots), int(action), total))
+        return shots
+
+    require(episodes >= 1, f"there must be at least 1 episode, not {episodes}")
+    return [episode(jax.random.fold_in(jax.random.key(seed), i)) for i in range(episodes)]
+
+
+def tracks_of(episodes: Mapping[Seat, Sequence[Sequence[Shot]]]) -> list[Track]:
+    """The policies' episodes as pairs: the first of each, the second of each, and so on."""
+    count = min(len(played) for played in episodes.values())
+    return [{seat: played[i] for seat, played in episodes.items()} for i in range(count)]
+
+
+def moments(track: Track) -> list[dict[Seat, Shot]]:
+    """What to show at each time: whoever has finished waits for the others."""
+    length = max(len(shots) for shots in track.values())
+    return [{seat: shots[min(i, len(shots) - 1)] for seat, shots in track.items()} for i in range(length)]
+
+
+def title(seat: Seat, alone: bool) -> str:
+    """What to call a policy."""
+    return "Policy" if alone else seat.capitalize()
+
+
+def draw_moment(env: AnyEnvironment, moment: Mapping[Seat, Shot], alone: bool) -> Image.Image:
+    """The policies' pictures with captions: beside each other, or one above the other if they are wide."""
+    pictures = [(seat, enlarge(env.render_rgb(shot.state))) for seat, shot in moment.items()]
+    width, height = pictures[0][1].size
+    right, down = (0, 1) if width > 1.6 * height else (1, 0)
+    across, along = width + MARGIN, height + CAPTION + MARGIN
+    last = len(pictures) - 1
+    size = MARGIN + across + right * last * across, along + down * last * along
+    canvas = Image.new("RGB", size, "white")
+    draw = ImageDraw.Draw(canvas)
+    for i, (seat, picture) in enumerate(pictures):
+        x, y = MARGIN + right * i * across, down * i * along
+        draw.text((x, y + 6), title(seat, alone), fill=COLOURS[seat], font=ImageFont.load_default(17))
+        draw.text((x, y + 27), moment[seat].describe(), fill=INK, font=ImageFont.load_default(12))
+        canvas.paste(picture, (x, y + CAPTION))
+    return canvas
+
+
+def enlarge(pixels: np.ndarray) -> Image.Image:
+    """A picture at a whole multiple of its size, so that its cells stay sharp."""
+    factor = max(1, round(SMALLEST_WIDTH / pixels.shape[1]))
+    return Image.fromarray(pixels.repeat(factor, axis=0).repeat(factor, axis=1))
+
+
+def write_gif(
+    path: Path, env: AnyEnvironment, tracks: Sequence[Track], *, fps: float = 4.0, alone: bool = False
+) -> Path:
+    """All episodes as one endless GIF that pauses at the end of each."""
+    require(fps > 0, f"frames per second must be positive, not {fps}")
+    frames, durations = [], []
+    for track in tracks:
+        shown = [draw_moment(env, moment, alone) for moment in moments(track)]
+        frames += shown
+        durations += [1000 / fps] * (len(shown) - 1) + [max(1000 / fps, 1000 * LAST_FRAME_SECONDS)]
+    # Few flat colours: one palette for all frames keeps them from flickering.
+    palette = frames[0].quantize(64)
+    frames = [frame.quantize(palette=palette, dither=Image.Dither.NONE) for frame in frames]
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        frames[0].save(path, save_all=True, append_images=frames[1:], duration=durations, loop=0)
+    except OSError as error:
+        raise DerlError(f"cannot write {path}: {error.strerror or error}") from None
+    return path

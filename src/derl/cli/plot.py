@@ -1,0 +1,51 @@
+"""`derl plot`: draw a run's learning curves and what decoupling does."""
+
+import dataclasses
+from pathlib import Path
+
+import tyro
+
+from derl.analysis.behaviour import on_grid
+from derl.analysis.figures import plot_curves, plot_decoupling
+from derl.api import load, use_compilation_cache
+from derl.cli.display import console
+from derl.core.errors import DerlError, require
+
+
+@dataclasses.dataclass(frozen=True)
+class Plot:
+    """Draw a run's learning curves, and where its two policies go, as PNG and PDF."""
+
+    run: tyro.conf.Positional[Path]
+    """The run folder."""
+    out: Path | None = None
+    """The folder for the figures; by default the run folder."""
+    number: int = 0
+    """Whose policies to draw: the run's number in the results (see derl evaluate)."""
+    episodes: int = 1000
+    """Episodes in which the exploiter's visits are counted."""
+    seed: int = 0
+    """Decides the episodes' randomness."""
+
+    def execute(self) -> list[Path]:
+        """Write the figures."""
+        require(self.episodes >= 1, f"--episodes must be at least 1, not {self.episodes}")
+        use_compilation_cache()
+        result = load(self.run)
+        out = self.run if self.out is None else self.out
+        # Asked for first: a wrong number should be told before anything is written.
+        env = result.policy(self.number).env
+        try:
+            paths = plot_curves(result, out / "curves")
+            if on_grid(env):
+                path = out / "decoupling"
+                paths += plot_decoupling(result, self.number, path, episodes=self.episodes, seed=self.seed)
+        except OSError as error:
+            raise DerlError(f"cannot write figures in {out}: {error.strerror or error}") from None
+        return paths
+
+
+def main(args: list[str]) -> None:
+    """Draw, and tell where."""
+    for path in tyro.cli(Plot, args=args, prog="derl plot").execute():
+        console.print(str(path), soft_wrap=True)

@@ -1,0 +1,67 @@
+"""One Adam step, with its joint clip, by hand."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from derl.core.optimiser import apply_gradient, clipped_adam
+
+PARAMS = {"actor": jnp.asarray([1.0, 2.0]), "critic": jnp.asarray([-1.0])}
+LEARNING_RATE, EPSILON = 0.1, 1e-3
+
+
+def plain_adam(params, gradients, max_norm):
+    """Adam (beta 0.9, 0.999; epsilon outside the root) in float64, over several gradients clipped as one vector."""
+    m, v = np.zeros_like(params), np.zeros_like(params)
+    for t, gradient in enumerate(gradients, start=1):
+        norm = np.linalg.norm(gradient)
+        gradient = gradient * min(1.0, max_norm / norm)
+        m, v = 0.9 * m + 0.1 * gradient, 0.999 * v + 0.001 * gradient**2
+        params = params - LEARNING_RATE * (m / (1 - 0.9**t)) / (np.sqrt(v / (1 - 0.999**t)) + EPSILON)
+    return params
+
+
+def steps(gradients, max_norm):
+    optimiser = clipped_adam(LEARNING_RATE, EPSILON, max_norm)
+    params, state, norms = PARAMS, optimiser.init(PARAMS), []
+    for gradient in gradients:
+        tree = {"actor": jnp.asarray(gradient[:2]), "critic": jnp.asarray(gradient[2:])}
+        params, state, norm = apply_gradient(optimiser, params, state, tree)
+        norms.append(float(norm))
+    return np.concatenate([params["actor"], params["critic"]]), norms
+
+
+def test_the_first_step_by_hand():
+    # The gradient (3, 0, 4) has norm 5 and is clipped to (0.3, 0, 0.4). Bias correction makes Adam's first step
+    # g / (|g| + epsilon): 0.3 / 0.301 and 0.4 / 0.401.
+    params, norms = steps([np.asarray([3.0, 0.0, 4.0])], 0.5)
+    np.testing.assert_allclose(params, [1 - 0.1 * 0.3 / 0.301, 2.0, -1 - 0.1 * 0.4 / 0.401], rtol=1e-6)
+    np.testing.assert_allclose(norms, [5.0])
+
+
+def test_many_steps_against_float64():
+    rng = np.random.default_rng(0)
+    gradients = [rng.normal(size=3) * scale for scale in (0.001, 5.0, 0.1, 30.0, 0.02)]
+    for max_norm in (0.5, 10.0):
+        params, norms = steps(gradients, max_norm)
+        np.testing.assert_allclose(params, plain_adam(np.asarray([1.0, 2.0, -1.0]), gradients, max_norm), rtol=1e-4)
+        np.testing.assert_allclose(norms, [np.linalg.norm(g) for g in gradients], rtol=1e-5)
+
+
+def test_a_small_gradient_is_not_clipped():
+    gradient = np.asarray([0.003, 0.0, 0.004])
+    np.testing.assert_allclose(steps([gradient], 0.5)[0], steps([gradient], 1e9)[0])
+    assert not np.allclose(steps([100 * gradient], 0.5)[0], steps([gradient], 0.5)[0])
+
+
+def test_the_settings_can_be_traced():
+    """What a population relies on: learning rate, epsilon and clip may differ between its runs."""
+
+    def step(learning_rate, epsilon, max_norm):
+        optimiser = clipped_adam(learning_rate, epsilon, max_norm)
+        gradient = {"actor": jnp.asarray([3.0, 0.0]), "critic": jnp.asarray([4.0])}
+        return apply_gradient(optimiser, PARAMS, optimiser.init(PARAMS), gradient)[0]["critic"][0]
+
+    settings = (jnp.asarray([0.1, 0.2, 0.1]), jnp.asarray([1e-3, 1e-3, 1.0]), jnp.asarray([0.5, 5.0, 0.5]))
+    expected = [-1 - 0.1 * 0.4 / 0.401, -1 - 0.2 * 4 / 4.001, -1 - 0.1 * 0.4 / 1.4]
+    np.testing.assert_allclose(jax.jit(jax.vmap(step))(*settings), expected, rtol=1e-5)
