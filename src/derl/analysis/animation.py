@@ -1,11 +1,13 @@
 """Episodes of a run's policies step by step, and a GIF that shows them side by side."""
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import matplotlib
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
@@ -17,7 +19,7 @@ from derl.training.evaluation import Seat, policy_of
 
 COLOURS: dict[Seat, str] = {"exploiter": BLUE, "explorer": VERMILLION}
 """The same as in the learning curves."""
-MARGIN, CAPTION = 16, 44
+MARGIN, CAPTION = 16, 48
 """Pixels around pictures, and above each for its caption."""
 SMALLEST_WIDTH = 240
 """Small pictures are enlarged to about this many pixels."""
@@ -93,20 +95,26 @@ def title(seat: Seat, alone: bool) -> str:
 
 def draw_moment(env: AnyEnvironment, moment: Mapping[Seat, Shot], alone: bool) -> Image.Image:
     """The policies' pictures with captions: beside each other, or one above the other if they are wide."""
-    pictures = [(seat, enlarge(env.render_rgb(shot.state))) for seat, shot in moment.items()]
-    width, height = pictures[0][1].size
+    pictures = [enlarge(env.render_rgb(shot.state)) for shot in moment.values()]
+    width, height = pictures[0].size
     right, down = (0, 1) if width > 1.6 * height else (1, 0)
     across, along = width + MARGIN, height + CAPTION + MARGIN
     last = len(pictures) - 1
     size = MARGIN + across + right * last * across, along + down * last * along
     canvas = Image.new("RGB", size, "white")
     draw = ImageDraw.Draw(canvas)
-    for i, (seat, picture) in enumerate(pictures):
+    for i, (seat, shot) in enumerate(moment.items()):
         x, y = MARGIN + right * i * across, down * i * along
-        draw.text((x, y + 6), title(seat, alone), fill=COLOURS[seat], font=ImageFont.load_default(17))
-        draw.text((x, y + 27), moment[seat].describe(), fill=INK, font=ImageFont.load_default(12))
-        canvas.paste(picture, (x, y + CAPTION))
+        draw.text((x, y + 5), title(seat, alone), fill=COLOURS[seat], font=font(16))
+        draw.text((x, y + 27), shot.describe(), fill=INK, font=font(12))
+        canvas.paste(pictures[i], (x, y + CAPTION))
     return canvas
+
+
+@cache
+def font(size: int) -> ImageFont.FreeTypeFont:
+    """The figures' font, which every installation of matplotlib brings along; Pillow's own lacks the minus sign."""
+    return ImageFont.truetype(Path(matplotlib.get_data_path()) / "fonts" / "ttf" / "DejaVuSans.ttf", size)
 
 
 def enlarge(pixels: np.ndarray) -> Image.Image:
@@ -125,8 +133,7 @@ def write_gif(
         shown = [draw_moment(env, moment, alone) for moment in moments(track)]
         frames += shown
         durations += [1000 / fps] * (len(shown) - 1) + [max(1000 / fps, 1000 * LAST_FRAME_SECONDS)]
-    # Few flat colours: one palette for all frames keeps them from flickering.
-    palette = frames[0].quantize(64)
+    palette = common_palette(frames)
     frames = [frame.quantize(palette=palette, dither=Image.Dither.NONE) for frame in frames]
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -134,3 +141,14 @@ def write_gif(
     except OSError as error:
         raise DerlError(f"cannot write {path}: {error.strerror or error}") from None
     return path
+
+
+def common_palette(frames: Sequence[Image.Image], samples: int = 12) -> Image.Image:
+    """The most frequent colours of several frames: the same for all against flicker, and exact for all flat areas."""
+    chosen = [frames[i] for i in np.unique(np.linspace(0, len(frames) - 1, samples).astype(int))]
+    pixels = np.concatenate([np.asarray(frame).reshape(-1, 3) for frame in chosen]).astype(np.int32)
+    codes, counts = np.unique(pixels @ [65536, 256, 1], return_counts=True)
+    codes = codes[np.argsort(-counts, kind="stable")][:256]
+    palette = Image.new("P", (1, 1))
+    palette.putpalette(np.stack([codes >> 16, codes >> 8 & 255, codes & 255], axis=-1).astype(np.uint8).tobytes())
+    return palette

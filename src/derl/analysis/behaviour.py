@@ -10,6 +10,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from derl.core.errors import require
+from derl.core.types import Discrete
 from derl.envs.base import AnyEnvironment
 from derl.envs.deep_sea import DeepSea
 from derl.envs.hallway import STAY, Hallway
@@ -47,19 +48,21 @@ def observe(result: Result, run: int, seat: Seat, *, episodes: int = 1000, seed:
     policy = result.policy(run, seat)
     env, state = policy.env, policy.state
     require(on_grid(env), f"{env.name} has no picture of its states (see Environment.grid_shape)")
+    assert state.visits is not None
+    counts = np.asarray(state.visits)
     played = _play(policy.algorithm, state, jnp.asarray(result.clock), jax.random.key(seed), seat, episodes)
     visits = played.visits
-    if seat == "explorer" and state.visits is not None:
-        visits = np.asarray(state.visits)
+    if seat == "explorer":
+        visits = counts
         # Where episodes have one length, those under way count with their share.
         length = env.episode_length
-        episodes = int(state.collector.episodes) if length is None else int(visits.sum()) // length
+        episodes = int(state.collector.episodes) if length is None else int(counts.sum()) // length
     cells = [env.cell(int(obs)) for obs in played.path]
     return Behaviour(
         seat=seat,
         visits=on_cells(env, visits / max(1, episodes)),
         episodes=episodes,
-        known=on_cells(env, np.ones(len(visits)) if state.visits is None else np.asarray(state.visits)) > 0,
+        known=on_cells(env, counts) > 0,
         moves=moves(env, played.actions),
         path=[cell for cell in cells if cell is not None],
         sampled_return=float(played.returns.mean()),
@@ -112,7 +115,7 @@ def _compiled_play(
 
 def on_grid(env: AnyEnvironment) -> bool:
     """Whether an environment's states are countable and have cells."""
-    return env.grid_shape is not None and env.cell(0) is not None
+    return isinstance(env.spec.observation, Discrete) and env.grid_shape is not None
 
 
 def on_cells(env: AnyEnvironment, values: Float[np.ndarray, " states"]) -> Float[np.ndarray, "rows columns"]:

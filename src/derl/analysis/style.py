@@ -83,7 +83,7 @@ def heat_map() -> Colormap:
     """Light to dark blue: lightness alone tells the order, so that it survives a grey printer."""
     blues = colormaps["Blues"]
     steps = [blues(0.12 + 0.88 * i / 255) for i in range(256)]
-    return ListedColormap(steps, name="visits").with_extremes(bad=UNSEEN, under=UNSEEN)
+    return ListedColormap(steps, name="visits").with_extremes(bad=UNSEEN)
 
 
 def luminance(colour: Sequence[float]) -> float:
