@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 import matplotlib
 import numpy as np
+from jaxtyping import UInt8
 from PIL import Image, ImageDraw, ImageFont
 
 from derl.analysis.style import BLUE, INK, VERMILLION, signed
@@ -133,8 +134,9 @@ def write_gif(
         shown = [draw_moment(env, moment, alone) for moment in moments(track)]
         frames += shown
         durations += [1000 / fps] * (len(shown) - 1) + [max(1000 / fps, 1000 * LAST_FRAME_SECONDS)]
+    # The same colours in all frames: palettes of their own would flicker.
     palette = common_palette(frames)
-    frames = [frame.quantize(palette=palette, dither=Image.Dither.NONE) for frame in frames]
+    frames = [with_palette(frame, palette) for frame in frames]
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         frames[0].save(path, save_all=True, append_images=frames[1:], duration=durations, loop=0)
@@ -143,12 +145,27 @@ def write_gif(
     return path
 
 
-def common_palette(frames: Sequence[Image.Image], samples: int = 12) -> Image.Image:
-    """The most frequent colours of several frames: the same for all against flicker, and exact for all flat areas."""
+def common_palette(frames: Sequence[Image.Image], samples: int = 12) -> UInt8[np.ndarray, "colours 3"]:
+    """The most frequent colours of several frames (not of the first alone: some come up only late)."""
     chosen = [frames[i] for i in np.unique(np.linspace(0, len(frames) - 1, samples).astype(int))]
-    pixels = np.concatenate([np.asarray(frame).reshape(-1, 3) for frame in chosen]).astype(np.int32)
-    codes, counts = np.unique(pixels @ [65536, 256, 1], return_counts=True)
-    codes = codes[np.argsort(-counts, kind="stable")][:256]
-    palette = Image.new("P", (1, 1))
-    palette.putpalette(np.stack([codes >> 16, codes >> 8 & 255, codes & 255], axis=-1).astype(np.uint8).tobytes())
-    return palette
+    codes, counts = np.unique(np.concatenate([_codes(frame).ravel() for frame in chosen]), return_counts=True)
+    return _colours(codes[np.argsort(-counts, kind="stable")][:256])
+
+
+def with_palette(frame: Image.Image, palette: UInt8[np.ndarray, "colours 3"]) -> Image.Image:
+    """A frame in the colours of a palette. Pillow's own search is approximate and would tint what should be white."""
+    codes, where = np.unique(_codes(frame), return_inverse=True)
+    distance = _colours(codes)[:, None].astype(int) - palette[None].astype(int)
+    nearest = (distance**2).sum(-1).argmin(1).astype(np.uint8)
+    image = Image.fromarray(nearest[where].reshape(frame.height, frame.width))
+    image.putpalette(palette.tobytes())
+    return image
+
+
+def _codes(frame: Image.Image) -> np.ndarray:
+    """Each pixel's colour as one number."""
+    return np.asarray(frame).astype(np.int32) @ np.array([65536, 256, 1], np.int32)
+
+
+def _colours(codes: np.ndarray) -> UInt8[np.ndarray, "colours 3"]:
+    return np.stack([codes >> 16, codes >> 8 & 255, codes & 255], axis=-1).astype(np.uint8)

@@ -47,6 +47,11 @@ def to_numpy(leaf: Any) -> np.ndarray:
     return np.asarray(jax.random.key_data(leaf) if is_key(leaf) else leaf, order="C")
 
 
+def from_numpy(value: np.ndarray, leaf: Any) -> Any:
+    """Plain numbers as an array of the kind `leaf` is."""
+    return jax.random.wrap_key_data(jnp.asarray(value)) if is_key(leaf) else jnp.asarray(value)
+
+
 def save_checkpoint(path: Path, tree: Any, metadata: dict[str, Any]) -> None:
     """Write every array of `tree`, and `metadata` (anything JSON can hold)."""
     header = {"format": FORMAT, "version": str(VERSION), "metadata": json.dumps(metadata)}
@@ -88,7 +93,7 @@ def load_checkpoint(path: Path, template: Any) -> Any:
 
 
 def _restore(path: Path, name: str, value: np.ndarray, leaf: Any) -> Any:
-    array = jax.random.wrap_key_data(jnp.asarray(value)) if is_key(leaf) else jnp.asarray(value)
+    array = from_numpy(value, leaf)
     if array.shape != leaf.shape or array.dtype != leaf.dtype:
         raise DerlError(f"{path} belongs to another configuration or version of derl (it differs at {name})")
     return array

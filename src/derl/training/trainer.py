@@ -11,12 +11,11 @@ from contextlib import contextmanager
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 import polars as pl
 
 from derl.core.errors import DerlError, require
-from derl.training.checkpoint import load_checkpoint, read_metadata, save_checkpoint
+from derl.training.checkpoint import from_numpy, load_checkpoint, read_metadata, save_checkpoint, to_numpy
 from derl.training.config import Run
 from derl.training.folder import RunFolder
 from derl.training.loop import RunState
@@ -120,13 +119,21 @@ class Trainer:
     def load(self, state: RunState, metadata: dict[str, Any]) -> None:
         """Distribute the state of all runs over the populations."""
         self.clock, self.read_at = metadata["clock"], metadata["read_at"]
-        self.states = [jax.tree.map(lambda x, g=group: x[np.asarray(g)], state) for group in self.groups]
+
+        def part(group):
+            return jax.tree.map(lambda x: from_numpy(to_numpy(x)[np.asarray(group)], x), state)
+
+        self.states = [part(group) for group in self.groups]
 
     def merged(self) -> RunState:
-        """The state of all runs, in their order."""
+        """The state of all runs, in their order. Put together on the host: there it needs no compilation."""
         flat = [run for group in self.groups for run in group]
         index = np.asarray([flat.index(run) for run in range(len(self.runs))])
-        return jax.tree.map(lambda *xs: jnp.concatenate(xs)[index], *self.states)
+
+        def merge(*leaves):
+            return from_numpy(np.concatenate([to_numpy(leaf) for leaf in leaves])[index], leaves[0])
+
+        return jax.tree.map(merge, *self.states)
 
     def save(self) -> None:
         """Write results, then the checkpoint that counts them."""

@@ -1,0 +1,166 @@
+"""The command line, run as a user does."""
+
+import json
+import os
+import pty
+import subprocess
+import sys
+
+import polars as pl
+import pytest
+
+from derl.cli.main import main
+
+TINY = ["--seeds", "2", "--protocol.episodes", "200", "--protocol.evaluate-every", "100"]
+
+
+def run(*args, cwd=None) -> subprocess.CompletedProcess:
+    command = [sys.executable, "-m", "derl.cli.main", *map(str, args)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=240, cwd=cwd)
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    out = tmp_path_factory.mktemp("cli") / "run"
+    done = run("train", "DeepSea-5", "--recipe", "a2c-count", *TINY, "--out", out, "--bonus.scale", "0.5", "--tensorboard")
+    assert done.returncode == 0, done.stderr
+    return out, done.stdout
+
+
+def test_train_reports_and_writes_a_run_folder(trained):
+    out, printed = trained
+    assert "average return" in printed
+    assert "best possible return of DeepSea-5 is 0.99" in printed
+    assert f"derl plot {out}" in printed.replace("\n", " ")
+    config = json.loads((out / "config.json").read_text())
+    assert config["config"]["bonus"]["scale"] == 0.5
+    assert config["seeds"] == [0, 1]
+    frame = pl.read_parquet(out / "results.parquet")
+    assert frame.height == 4
+    events = list((out / "tensorboard" / "seed1").iterdir())
+    assert len(events) == 1
+    assert events[0].stat().st_size > 500
+
+
+def test_a_run_can_be_rerun_from_its_configuration(trained, tmp_path):
+    again = run("train", "--config", trained[0], "--seeds", "2", "--out", tmp_path / "again")
+    assert again.returncode == 0, again.stderr
+    first, second = (pl.read_parquet(p / "results.parquet") for p in (trained[0], tmp_path / "again"))
+    assert first.equals(second)
+
+
+def test_evaluate_prints_each_run(trained):
+    done = run("evaluate", trained[0], "--episodes", "3")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("±") == 2
+    assert run("evaluate", trained[0], "--episodes", "0").returncode == 2
+
+
+def test_list_names_everything(capsys):
+    assert main(["list"]) == 0
+    printed = capsys.readouterr().out
+    for name in ("DeepSea-30", "Hallway-30-30", "dedqn-icm", "hash-count", "jensen-shannon", "3.40"):
+        assert name in printed
+
+
+def test_other_parts_and_varied_numbers(tmp_path):
+    done = run(
+        *("train", "Hallway-3-3", *TINY, "--out", tmp_path / "run"),
+        *("--explorer-kind", "dqn", "--exploiter-kind", "a2c", "--bonus-kind", "hash-count"),
+        *("--explorer.batch-size", "16", "--explorer.n-steps", "1", "--exploiter.correction", "vtrace"),
+        *("--vary", "bonus.scale=0.1,1", "--env-option", "random_start=true"),
+    )
+    assert done.returncode == 0, done.stderr
+    frame = pl.read_parquet(tmp_path / "run" / "results.parquet")
+    assert sorted(frame["bonus.scale"].unique()) == [0.1, 1.0]
+    assert frame["run"].n_unique() == 4
+    config = json.loads((tmp_path / "run" / "config.json").read_text())["config"]
+    assert config["explorer"]["kind"] == "dqn"
+    assert config["exploiter"]["correction"] == "vtrace"
+    assert config["env_options"] == {"random_start": True}
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (["trian"], "did you mean train"),
+        (["train"], "needs a task"),
+        (["train", "DeepSee-10"], "did you mean DeepSea-10"),
+        (["train", "DeepSea-0"], "size of DeepSea"),
+        (["train", "DeepSea-10", "--recipe", "dea2c-coun"], "did you mean dea2c-count"),
+        (["train", "DeepSea-10", "--bonus-kind", "icn"], "did you mean icm"),
+        (["train", "DeepSea-10", "--explorer-kind", "a2d"], "did you mean a2c"),
+        (["train", "DeepSea-10", "--explorer.learning-rate", "-1"], "learning_rate"),
+        (["train", "DeepSea-10", "--bonus.increment", "0"], "increment"),
+        (["train", "DeepSea-10", "--protocol.episodes", "0"], "episodes"),
+        (["train", "DeepSea-10", "--num-envs", "0"], "num_envs"),
+        (["train", "DeepSea-10", "--seeds", "none"], "--seeds takes"),
+        (["train", "DeepSea-10", "--seeds", "0"], "at least one seed"),
+        (["train", "DeepSea-10", "--seeds", "1,1"], "twice"),
+        (["train", "DeepSea-10", "--vary", "bonus.scale"], "name=value"),
+        (["train", "DeepSea-10", "--vary", "bonus.sale=1"], "unknown setting"),
+        (["train", "DeepSea-10", "--vary", "explorer.n_steps=1,2"], "shapes the program"),
+        (["train", "DeepSea-10", "--env-option", "mapping_sed=1"], "did you mean mapping_seed"),
+        (["train", "DeepSea-10", "--decoupling.divergence", "kk"], "did you mean kl"),
+        (["train", "DeepSea-10", "--explorer-reward", "none"], "both or intrinsic"),
+        (["resume", "nowhere"], "not a run folder"),
+        (["evaluate", "nowhere"], "not a run folder"),
+        (["bench", "--recipes", "a2c-cont"], "did you mean a2c-count"),
+    ],
+)
+def test_bad_input_gets_one_line_and_costs_nothing(args, message, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert main(args) == 2
+    printed = capsys.readouterr().err
+    assert message in printed
+    assert printed.startswith("derl: error: ")
+    assert printed.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_errors_reach_the_shell(tmp_path):
+    done = run("train", "DeepSee-10", cwd=tmp_path)
+    assert done.returncode == 2
+    assert done.stderr == "derl: error: unknown task 'DeepSee-10'; did you mean DeepSea-10?\n"
+    assert done.stdout == ""
+
+
+def test_unknown_flags_are_refused(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit) as stop:
+        main(["train", "DeepSea-10", "--bonus.scal", "1"])
+    assert stop.value.code == 2
+    assert "--bonus.scale" in "".join(capsys.readouterr())
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_help_shows_every_setting(capsys):
+    with pytest.raises(SystemExit) as stop:
+        main(["train", "DeepSea-10", "--recipe", "dedqn-icm", "--help"])
+    assert stop.value.code == 0
+    printed = capsys.readouterr().out
+    for flag in ("--explorer.learning-rate", "--bonus.forward-coef", "--exploiter.batch-size", "--decoupling.period"):
+        assert flag in printed
+    assert main(["--help"]) == 0
+    assert main([]) == 2
+
+
+def test_a_terminal_sees_live_progress(tmp_path, monkeypatch):
+    """Under a real terminal the display is a line that updates itself, with speed and both returns."""
+    seen = bytearray()
+
+    def read(descriptor):
+        data = os.read(descriptor, 4096)
+        seen.extend(data)
+        return b""
+
+    code = (
+        "import sys, derl.cli.main as m; sys.exit(m.main(['train', 'DeepSea-5', '--seeds', '2', "
+        f"'--protocol.episodes', '4000', '--out', {str(tmp_path / 'run')!r}]))"
+    )
+    monkeypatch.setenv("COLUMNS", "160")
+    status = pty.spawn([sys.executable, "-c", code], read)
+    assert os.waitstatus_to_exitcode(status) == 0
+    text = seen.decode(errors="replace")
+    for word in ("steps/s", "episodes", "explorer", "exploiter", "left"):
+        assert word in text

@@ -1,0 +1,233 @@
+"""The examples learn what they say, and the documents say what is in the code."""
+
+import ast
+import dataclasses
+import importlib.util
+import re
+import shlex
+import subprocess
+import sys
+from collections import deque
+from pathlib import Path
+from types import ModuleType
+
+import jax
+import pytest
+
+import derl
+from derl.cli.main import COMMANDS
+from derl.cli.train import parse, parse_seeds, parse_vary
+from derl.training.config import expand
+from derl.training.recipes import BONUS_OF, recipe
+
+ROOT = Path(__file__).parent.parent
+EXAMPLES = ROOT / "examples"
+PAGES = sorted([*(ROOT / "docs").rglob("*.md"), ROOT / "CONTRIBUTING.md"])
+OURS = [page for page in PAGES if page.name not in ("architecture.md", "performance.md")]
+
+
+def run(name: str, *args: str) -> str:
+    """What an example prints."""
+    command = [sys.executable, str(EXAMPLES / name), *args]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def load(name: str) -> ModuleType:
+    """An example as a module (its name is none that `import` takes)."""
+    spec = importlib.util.spec_from_file_location("example_" + name.removesuffix(".py"), EXAMPLES / name)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def cells(line: str) -> list[str]:
+    """The entries of a line of a table, in Markdown or as polars draws it."""
+    return [cell.strip() for cell in re.split("[|│┆]", line)[1:-1]]
+
+
+class TestExamples:
+    def test_train(self):
+        printed = run("01_train.py")
+        assert "greedy return 0.99 of 0.99" in printed
+        assert re.search(r"one action for each of three states: \[[01] [01] [01]\]", printed)
+
+    @pytest.mark.slow
+    def test_own_environment(self):
+        assert "greedy return 0.88 of 0.88 in 12 steps" in run("02_own_environment.py")
+
+    def test_own_environment_accepts_a_tiny_budget(self):
+        printed = run("02_own_environment.py", "--steps", "400")
+        greedy = float(re.search(r"greedy return (-?[\d.]+) of 0.88", printed).group(1))  # pyright: ignore
+        assert -0.5 <= greedy <= 0.88
+
+    def test_own_bonus(self):
+        printed = run("03_own_bonus.py")
+        # Of 36 cells 21 can be reached, with two actions each.
+        assert "state-action pairs tried by the first run: 42" in printed
+        assert "greedy return 0.99 of 0.99" in printed
+
+    def test_own_agent(self):
+        printed = run("04_own_agent.py")
+        assert "greedy return of the exploiters: 0.99, 0.99" in printed
+
+    def test_sensitivity(self):
+        printed = run("05_sensitivity.py", "--episodes", "400")
+        table = [cells(line) for line in printed.splitlines() if line.startswith("│")]
+        assert table[0] == ["bonus.scale", "runs", "average", "maximum", "final"]
+        assert [float(row[0]) for row in table[1:]] == [0.01, 0.1, 1.0, 10.0, 100.0]
+        for _, runs, average, maximum, final in table[1:]:
+            assert runs == "2"
+            assert -0.01 <= float(average) <= float(maximum) <= 0.99
+            assert float(final) <= float(maximum)
+
+
+def test_key_door_has_the_best_return_it_says():
+    """By breadth-first search over its states."""
+    env = load("02_own_environment.py").KeyDoor(4)
+    key = jax.random.key(0)
+    step = jax.jit(env.step)
+    start, _ = env.reset(key)
+    queue, seen = deque([(start, 0.0)]), set()
+    while queue:
+        state, total = queue.popleft()
+        for action in range(env.spec.num_actions):
+            following, answer = step(key, state, action)
+            if answer.terminated:
+                assert total + float(answer.reward) == pytest.approx(env.optimal_return)
+                assert int(following.time) == 3 * (env.size - 1)
+                return
+            place = (*following.position.tolist(), bool(following.has_key))
+            if place not in seen:
+                seen.add(place)
+                queue.append((following, total + float(answer.reward)))
+    pytest.fail("the door cannot be reached")
+
+
+def test_key_door_cuts_episodes_off_without_ending_the_task():
+    env = load("02_own_environment.py").KeyDoor(3, limit=2)
+    key = jax.random.key(0)
+    state, _ = env.reset(key)
+    state, first = env.step(key, state, 1)
+    state, second = env.step(key, state, 1)
+    assert (bool(first.truncated), bool(second.truncated)) == (False, True)
+    assert not bool(second.terminated)
+
+
+def text_of(page: Path) -> str:
+    return page.read_text(encoding="utf-8")
+
+
+def named(page: Path) -> str:
+    return str(page.relative_to(ROOT))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=named)
+def test_links_lead_somewhere(page):
+    for target in re.findall(r"\]\(([^)\s]+)\)", text_of(page)):
+        path, _, anchor = target.partition("#")
+        # Figures are generated, other sites are not ours.
+        if target.startswith("http") or "/figures/" in f"/{path}":
+            continue
+        other = (page.parent / path).resolve() if path else page
+        assert other.exists(), target
+        if anchor:
+            headings = re.findall(r"^#+ (.*)$", text_of(other), flags=re.M)
+            anchors = [re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings]
+            assert anchor in anchors, target
+
+
+def commands() -> list[tuple[str, str]]:
+    """Every derl command in a code block, and where it is."""
+    found = []
+    for page in OURS:
+        for block in re.findall(r"```(?:bash|console)\n(.*?)```", text_of(page), flags=re.S):
+            for line in block.replace("\\\n", " ").splitlines():
+                command = line.removeprefix("$ ").partition(" #")[0].strip()
+                if command.startswith("derl ") and (line.startswith("$ ") or "console" not in block):
+                    found.append((named(page), command))
+    return found
+
+
+@pytest.mark.parametrize(("page", "command"), commands())
+def test_commands_are_accepted(page, command):
+    name, *args = shlex.split(command)[1:]
+    assert name in COMMANDS
+    if name != "train":
+        module = importlib.import_module(f"derl.cli.{name}")
+        options = next(v for k, v in vars(module).items() if k.lower() == name and dataclasses.is_dataclass(v))
+        known = {f.name.replace("_", "-") for f in dataclasses.fields(options)}
+        assert {arg[2:] for arg in args if arg.startswith("--")} <= known
+        return
+    if "cuont" in command or "explorer.n_steps" in command:
+        with pytest.raises(derl.DerlError):
+            prepare(args)
+    else:
+        prepare(args)
+
+
+def prepare(args: list[str]) -> None:
+    """All that `derl train` does before it trains."""
+    command, config = parse(args)
+    expand(config, parse_seeds(command.seeds), parse_vary(command.vary))
+
+
+def read(text: str) -> object:
+    """A value as a table shows it."""
+    text = text.strip("`")
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        return text
+
+
+def tables() -> list[tuple[str, str, list[list[str]]]]:
+    """The tables that have a note above them saying what they show."""
+    found = []
+    for page in OURS:
+        for note, body in re.findall(r"<!-- (.*?) -->\n((?:\|.*\n?)+)", text_of(page)):
+            found.append((named(page), note, [cells(line) for line in body.splitlines()]))
+    return found
+
+
+@pytest.mark.parametrize(("page", "note", "table"), tables(), ids=lambda x: x if isinstance(x, str) else "")
+def test_tables_of_settings_are_those_of_the_code(page, note, table):
+    header, rows = table[0], table[2:]
+    kind, _, what = note.partition(": ")
+    if kind == "bonus":
+        for algorithm, *families in rows:
+            for cell, bonus in zip(families, BONUS_OF[read(algorithm), what], strict=True):
+                shown = [float(x) for x in re.findall(r"`([^`]*)`", cell)]
+                assert shown == [bonus.learning_rate, bonus.forward_coef, bonus.inverse_coef]
+        return
+    seat, _, name = what.partition(" of ")
+    if name:
+        columns = {"DeepSea": recipe(name, "DeepSea-10"), "Hallway": recipe(name, "Hallway-10-10")}
+        parts = {family: getattr(config, seat) for family, config in columns.items()}
+        parts["default"] = type(parts["DeepSea"])()
+    else:
+        parts = {"default": getattr(derl, what)()}
+    assert set(header) - {"setting", "meaning"} == set(parts)
+    for row in rows:
+        values = dict(zip(header, row, strict=True))
+        setting = read(values["setting"])
+        for column, part in parts.items():
+            assert read(values[column]) == getattr(part, str(setting)), (setting, column)
+    # A table without a meaning column, or on an algorithm's or bonus's own page, leaves nothing out.
+    shown = {read(row[0]) for row in rows}
+    every = {f.name for f in dataclasses.fields(parts["default"])}
+    assert shown == every or len(shown) <= 3, every - shown
+
+
+def test_code_in_the_documents_is_that_of_the_examples():
+    """The classes shown in docs/extending.md are those that run."""
+    sources = "\n".join(text_of(path) for path in EXAMPLES.glob("*.py"))
+    plain = re.sub(r"^ +", "", sources, flags=re.M)
+    blocks = re.findall(r"<!-- from examples -->\n```python\n(.*?)```", text_of(ROOT / "docs/extending.md"), flags=re.S)
+    assert len(blocks) >= 5
+    for block in blocks:
+        assert re.sub(r"^ +", "", block, flags=re.M).strip() in plain
