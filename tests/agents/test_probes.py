@@ -14,14 +14,13 @@ import pytest
 from agents.probes import STATES, TASKS, Task
 from agents.training import algorithm, train
 from derl.agents import A2C, DQN, PPO
-from derl.training.population import Population
 
 COMMON = {"hidden": (16,), "learning_rate": 0.01}
 ACTOR_CRITIC = COMMON | {"n_steps": 2, "entropy_coef": 0.0}
 EPSILON = {"epsilon_start": 1.0, "epsilon_end": 0.2, "epsilon_steps": 500.0}
 AGENTS = {
     "a2c": A2C(**ACTOR_CRITIC),
-    "ppo": PPO(**ACTOR_CRITIC, epochs=3, minibatches=2),
+    "ppo": PPO(**ACTOR_CRITIC, epochs=2, minibatches=2),
     "dqn": DQN(**COMMON, **EPSILON, n_steps=2, collect_steps=2, batch_size=64, capacity=4000, target_rate=0.05),
 }
 UNIFORM = {
@@ -46,8 +45,8 @@ class Learnt(NamedTuple):
     values: np.ndarray
     """Of states, or for a DQN of states and actions."""
     greedy: np.ndarray
-    evaluated: float
-    """The return of a greedy episode."""
+    evaluated: float | None
+    """The return of a greedy episode, in one of the pairs."""
 
 
 def train_on_probes(pair: str) -> dict[tuple[str, str], Learnt]:
@@ -63,17 +62,21 @@ def train_on_probes(pair: str) -> dict[tuple[str, str], Learnt]:
     assert (np.asarray(state.failed_at) == -1).all()
     obs = next(iter(algorithms.values())).env.look(jnp.arange(STATES))
 
-    def look(learnt, agent):
+    def look(agent, learnt):
         values = learnt.learner.network(obs) if isinstance(agent, DQN) else learnt.network.value(obs)
-        return values, agent.greedy(learnt, obs)
+        return values, agent.greedy(learnt, obs), agent.log_probs(learnt, obs, jnp.asarray(iterations))
 
     learnt = {}
-    for seat, name in zip(SEATS, (explorer, exploiter), strict=True):
-        values, greedy = jax.jit(jax.vmap(lambda s, name=name: look(s, AGENTS[name])))(getattr(state, seat))
-        returns = population.evaluate(state, iterations, 0, episodes=1, greedy=True, seat=seat)
+    for seat, agent in zip(SEATS, (population.algorithm.explorer, population.algorithm.exploiter), strict=True):
+        values, greedy, log_probs = (np.asarray(x) for x in jax.jit(jax.vmap(look))(agent, getattr(state, seat)))
+        returns = [[None]] * len(algorithms)
+        if pair == "a2c-ppo":
+            returns = population.evaluate(state, iterations, 0, episodes=1, greedy=True, seat=seat)
         for i, member in enumerate(algorithms):
             if member[0] == seat:
-                learnt[member] = Learnt(np.asarray(values[i]), np.asarray(greedy[i]), float(returns[i, 0]))
+                learnt[member] = Learnt(values[i], greedy[i], returns[i][0])
+            elif seat == "explorer":
+                np.testing.assert_allclose(np.exp(log_probs[i]), 0.5, atol=0.02, err_msg="it should act at random")
     return learnt
 
 
@@ -100,7 +103,7 @@ def test_what_is_learnt_is_right(learnt, seat, task):
             np.testing.assert_allclose(by_action, expected, atol=wanted.tolerance, err_msg=f"actions of state {state}")
     for state, action in wanted.actions.items():
         assert found.greedy[state] == action, f"action in state {state}"
-    if wanted.best_return is not None:
+    if wanted.best_return is not None and found.evaluated is not None:
         np.testing.assert_allclose(found.evaluated, wanted.best_return)
 
 
@@ -111,12 +114,3 @@ def test_the_answers_follow_from_the_tables(task):
         np.testing.assert_allclose(q[state].max(), value, rtol=1e-6)
     for state, action in TASKS[task].actions.items():
         assert q[state].argmax() == action
-
-
-def test_uniform_explorers_are_uniform():
-    """What the other tests rely on."""
-    for name, agent in UNIFORM.items():
-        population = Population([algorithm(TASKS["action"].probe(), agent)], [0])
-        learnt = jax.tree.map(lambda x: x[0], population.init().explorer)
-        log_probs = jax.jit(agent.log_probs)(learnt, jnp.arange(STATES), jnp.asarray(10_000))
-        np.testing.assert_allclose(np.exp(log_probs), 0.5, atol=0.01, err_msg=name)

@@ -1,5 +1,6 @@
 """The command line, run as a user does."""
 
+import contextlib
 import json
 import os
 import pty
@@ -22,7 +23,9 @@ def run(*args, cwd=None) -> subprocess.CompletedProcess:
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory):
     out = tmp_path_factory.mktemp("cli") / "run"
-    done = run("train", "DeepSea-5", "--recipe", "a2c-count", *TINY, "--out", out, "--bonus.scale", "0.5", "--tensorboard")
+    done = run(
+        "train", "DeepSea-5", "--recipe", "a2c-count", *TINY, "--out", out, "--bonus.scale", "0.5", "--tensorboard"
+    )
     assert done.returncode == 0, done.stderr
     return out, done.stdout
 
@@ -145,22 +148,35 @@ def test_help_shows_every_setting(capsys):
     assert main([]) == 2
 
 
-def test_a_terminal_sees_live_progress(tmp_path, monkeypatch):
+def test_a_terminal_sees_live_progress(tmp_path):
     """Under a real terminal the display is a line that updates itself, with speed and both returns."""
-    seen = bytearray()
-
-    def read(descriptor):
-        data = os.read(descriptor, 4096)
-        seen.extend(data)
-        return b""
-
-    code = (
-        "import sys, derl.cli.main as m; sys.exit(m.main(['train', 'DeepSea-5', '--seeds', '2', "
-        f"'--protocol.episodes', '4000', '--out', {str(tmp_path / 'run')!r}]))"
+    screen, terminal = pty.openpty()
+    command = [
+        sys.executable,
+        "-m",
+        "derl.cli.main",
+        "train",
+        "DeepSea-5",
+        "--seeds",
+        "2",
+        "--protocol.episodes",
+        "4000",
+    ]
+    process = subprocess.Popen(
+        [*command, "--out", str(tmp_path / "run")],
+        stdin=terminal,
+        stdout=terminal,
+        stderr=terminal,
+        env=os.environ | {"COLUMNS": "160", "TERM": "xterm-256color"},
     )
-    monkeypatch.setenv("COLUMNS", "160")
-    status = pty.spawn([sys.executable, "-c", code], read)
-    assert os.waitstatus_to_exitcode(status) == 0
+    os.close(terminal)
+    seen = bytearray()
+    with contextlib.suppress(OSError):  # Linux says so when the last writer has gone
+        while data := os.read(screen, 4096):
+            seen.extend(data)
+    os.close(screen)
+    assert process.wait(60) == 0, seen.decode()
     text = seen.decode(errors="replace")
     for word in ("steps/s", "episodes", "explorer", "exploiter", "left"):
         assert word in text
+    assert "\x1b[" in text

@@ -15,6 +15,7 @@ from derl.cli import plot, watch
 from derl.cli.plot import Plot
 from derl.cli.watch import Watch
 from derl.core.errors import DerlError
+from derl.envs import DeepSea, Environment
 
 
 @pytest.fixture(scope="module")
@@ -41,14 +42,14 @@ def printed(console: Console) -> str:
 
 
 def test_plot_writes_and_names_its_figures(run, tmp_path, capsys):
-    plot.main([str(run), "--out", str(tmp_path / "figures"), "--number", "1", "--episodes", "32"])
+    plot.main([str(run), "--out", str(tmp_path / "figures"), "--number", "1", "--episodes", "64"])
     names = [f"{stem}.{ending}" for stem in ("curves", "decoupling") for ending in ("png", "pdf")]
     assert sorted(path.name for path in (tmp_path / "figures").iterdir()) == sorted(names)
     assert [line.split("/")[-1] for line in capsys.readouterr().out.split()] == names
 
 
 def test_plot_puts_figures_beside_the_results(run, loaded):
-    paths = Plot(run, episodes=32).execute()
+    paths = Plot(run, episodes=64).execute()
     assert {path.parent for path in paths} == {run}
 
 
@@ -130,6 +131,14 @@ def test_the_gif_goes_beside_the_results(run, loaded):
     assert not (run / "watch.gif").exists()
     assert Watch(run).execute(screen(False)) == run / "watch.gif"
     assert (run / "watch.gif").exists()
+
+
+def test_an_environment_that_does_not_draw_itself_has_no_gif(run, loaded, monkeypatch, tmp_path):
+    monkeypatch.setattr(DeepSea, "render_rgb", Environment.render_rgb)
+    console = screen(False)
+    assert Watch(run, gif=tmp_path / "watch.gif").execute(console) is None
+    assert "does not draw itself" in printed(console)
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_baseline_has_only_an_explorer(run):

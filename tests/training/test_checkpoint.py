@@ -63,9 +63,9 @@ def test_garbage_and_foreign_files_are_refused(tmp_path):
 def test_another_shape_or_structure_is_refused(tmp_path):
     path = tmp_path / "c.safetensors"
     save_checkpoint(path, TREE, {})
-    with pytest.raises(DerlError, match="another configuration.*count"):
+    with pytest.raises(DerlError, match=r"another configuration.*count"):
         load_checkpoint(path, TREE | {"count": jnp.zeros((2, 4), jnp.int32)})
-    with pytest.raises(DerlError, match="another configuration.*extra"):
+    with pytest.raises(DerlError, match=r"another configuration.*extra"):
         load_checkpoint(path, TREE | {"extra": jnp.zeros(1)})
 
 
@@ -78,7 +78,7 @@ def test_a_full_disk_leaves_the_old_file_alone(tmp_path, monkeypatch):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(DerlError, match="No space left on device.*intact"):
+    with pytest.raises(DerlError, match=r"No space left on device.*intact"):
         write_atomically(path, b"new")
     assert path.read_bytes() == before
     assert [p.name for p in tmp_path.iterdir()] == ["c.safetensors"]

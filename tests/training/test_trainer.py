@@ -16,7 +16,7 @@ from derl.core.errors import DerlError
 from derl.training.folder import RunFolder
 from derl.training.trainer import evaluation_times, shards_of
 
-SMALL = dict(protocol__episodes=600, protocol__evaluate_every=100)
+SMALL = {"protocol__episodes": 600, "protocol__evaluate_every": 100}
 
 
 @pytest.fixture(scope="module")
@@ -106,7 +106,7 @@ def test_a_folder_in_use_or_taken_is_refused(trained):
     finally:
         folder.unlock()
     before = (trained.folder.path / "results.parquet").read_bytes()
-    with pytest.raises(DerlError, match="not empty.*derl resume"):
+    with pytest.raises(DerlError, match=r"not empty.*derl resume"):
         derl.train("DeepSea-5", seeds=1, out=trained.folder.path)
     assert (trained.folder.path / "results.parquet").read_bytes() == before
 
