@@ -56,9 +56,7 @@ class Probe(Environment):
     def step(self, key, state, action):
         following = self.successor[state, action]
         luck, end, cut = jax.random.uniform(key), self.terminated[state, action], self.truncated[state, action]
-        answer = Step(
-            self.look(following), self.reward[state, action], luck < end, (luck >= end) & (luck < end + cut)
-        )
+        answer = Step(self.look(following), self.reward[state, action], luck < end, (luck >= end) & (luck < end + cut))
         return following, answer
 
 

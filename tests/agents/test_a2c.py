@@ -67,7 +67,9 @@ def test_the_losses_only_move_what_they_should():
 
 
 def test_entropy_by_hand():
-    np.testing.assert_allclose(entropy(jnp.log(jnp.asarray([0.25, 0.75]))), -(0.25 * np.log(0.25) + 0.75 * np.log(0.75)))
+    np.testing.assert_allclose(
+        entropy(jnp.log(jnp.asarray([0.25, 0.75]))), -(0.25 * np.log(0.25) + 0.75 * np.log(0.75))
+    )
     np.testing.assert_allclose(entropy(jnp.zeros(4) - jnp.log(4.0)), np.log(4), rtol=1e-6)
 
 

@@ -31,9 +31,7 @@ from derl.agents.replay import Priorities
 from derl.core.types import Discrete, join_rollouts
 
 observe = jax.jit(lambda agent, state, clock, rollout: agent.observe(state, clock, Experience(rollout)))
-learn = jax.jit(
-    lambda agent, state, key, clock, experience: agent.learn(state, key, SPEC, clock, experience)
-)
+learn = jax.jit(lambda agent, state, key, clock, experience: agent.learn(state, key, SPEC, clock, experience))
 losses = jax.jit(
     lambda agent, learner, batch, weight: eqx.filter_value_and_grad(agent.loss, has_aux=True)(
         learner.network, learner, batch, weight, None

@@ -28,9 +28,7 @@ from derl.agents.base import Constraint, Experience
 from derl.agents.ppo import Minibatch, clipped_policy_loss, clipped_value_loss
 
 CLOCK = jnp.asarray(0)
-samples = jax.jit(
-    lambda agent, network, experience, spec: agent.samples(network, spec, experience), static_argnums=3
-)
+samples = jax.jit(lambda agent, network, experience, spec: agent.samples(network, spec, experience), static_argnums=3)
 losses = jax.jit(
     lambda agent, network, batch, constraint: eqx.filter_value_and_grad(agent.loss, has_aux=True)(
         network, batch, constraint

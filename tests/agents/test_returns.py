@@ -178,9 +178,7 @@ def test_vtrace_against_rlax(seed):
 def test_vtrace_treats_each_episode_by_itself(seed):
     data = Data(seed, truncating=True)
     assert data.truncated.any()
-    values, advantages = compiled_vtrace(
-        data.v_t, data.v_tp1, data.reward, data.discount, data.lambda_t, data.rho
-    )
+    values, advantages = compiled_vtrace(data.v_t, data.v_tp1, data.reward, data.discount, data.lambda_t, data.rho)
     with jax.disable_jit():
         for piece, e in data.episodes():
             column = [x[piece, e] for x in (data.v_t, data.v_tp1, data.reward, data.discount, data.rho)]

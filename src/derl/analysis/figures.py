@@ -105,14 +105,11 @@ def draw_curves(
         for i, line in enumerate(lines):
             draw_line(panels[0], line.curve, "", evaluated if single else line.label, colours[i], i)
             draw_line(panels[-1], line.curve, "explorer_", trained if single else None, colours[i + single], i + single)
-        for axes in panels:
-            if optimal is not None:
-                axes.axhline(optimal, color=style.INK, linewidth=1.1, linestyle=(0, (5, 3)), zorder=1)
-        if optimal is not None:
-            panels[0].plot([], [], color=style.INK, linewidth=1.1, linestyle=(0, (5, 3)), label="best possible")
         for axes, name in zip(panels, [""] if single else [evaluated, trained], strict=True):
             style.style_curves(axes, name)
-            axes.set_xlim(left=0)
+            if optimal is not None:
+                label = "best possible" if axes is panels[0] else None
+                axes.axhline(optimal, color=style.INK, linewidth=1.1, linestyle=(0, (5, 3)), zorder=1, label=label)
         panels[0].set_ylabel("Return (mean, 95 % interval)")
         figure.suptitle(f"{title}\n{note}" if note else title, fontsize=11.5, fontweight="normal" if note else "bold")
         add_legend(figure, legend_title)

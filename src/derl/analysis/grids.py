@@ -29,7 +29,8 @@ PATH, GOLD = style.VERMILLION, "#F5C542"
 def draw_behaviours(env: AnyEnvironment, behaviours: Sequence[Behaviour], title: str) -> Figure:
     """One picture per policy: beside each other, or one above the other if the grid is a corridor."""
     assert env.grid_shape is not None
-    draw = _corridors if env.grid_shape[0] == 1 else _maps
+    rows, columns = env.grid_shape
+    draw = _corridors if rows == 1 < columns else _maps
     with style.styled():
         figure = draw(env, behaviours, shared_norm(behaviours))
         figure.suptitle(title, fontsize=11.5, fontweight="bold")
@@ -40,7 +41,7 @@ def shared_norm(behaviours: Sequence[Behaviour]) -> LogNorm:
     """One logarithmic scale for all, so that the same colour means the same number of visits."""
     most = max(float(b.visits.max()) for b in behaviours)
     seen = min(float(b.visits[b.visits > 0].min()) for b in behaviours)
-    return LogNorm(max(seen, most * 1e-5), max(most, seen * 10))
+    return LogNorm(np.clip(seen, most * 1e-5, most / 10), most)
 
 
 def headline(behaviour: Behaviour, alone: bool) -> str:

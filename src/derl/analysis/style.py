@@ -113,3 +113,4 @@ def style_curves(axes: Axes, title: str) -> None:
     axes.grid(axis="y", color="#dddddd", linewidth=0.6)
     axes.set_axisbelow(True)
     axes.margins(x=0.02)
+    axes.set_xlim(left=0)
