@@ -90,8 +90,8 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=60_000, help="training steps, over all parallel environments")
     steps = parser.parse_args().steps
 
-    # Episodes differ in length, so the budget and the time between evaluations are in steps. A bonus below weight 1,
-    # because leaving ends the episode and with it all further bonuses.
+    # Episodes differ in length, so the budget and the time between evaluations are in steps. The bonus's weight was
+    # picked among 0.03, 0.1, 0.3 and 1 (three seeds each): with 0.3 all seeds found the way soonest.
     result = derl.train(
         "KeyDoor-5",
         "dea2c-count",

@@ -82,7 +82,7 @@ def main() -> None:
     episodes = parser.parse_args().episodes
 
     # The recipe gives the bonus and the protocol. The explorer learns from r_e + lambda r_i, the exploiter from r_e
-    # alone. A warm explorer never stops trying other ways; its exploiter is near greedy.
+    # alone. The explorer is warmer than the exploiter. 0.3 was picked among 0.03, 0.1 and 0.3 (five seeds each).
     result = derl.train(
         "DeepSea-6",
         "dea2c-count",

@@ -4,8 +4,8 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-
 from core.building import random_mlp
+
 from derl.agents.actor_critic import ActorCritic, ActorCriticState
 from derl.agents.base import Experience
 from derl.core.networks import MLP

@@ -8,11 +8,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from core.building import random_mlp
 
 from agents.building import KEY, SPEC, random_log_probs, random_rollout, random_state
 from agents.probes import STATES, TASKS, Outcome, Task
 from agents.training import algorithm
-from core.building import random_mlp
 from derl.agents import A2C, DQN, PPO
 from derl.agents.actor_critic import ActorCritic, ActorCriticState
 from derl.agents.base import Constraint, Experience

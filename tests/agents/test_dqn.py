@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from core.building import random_mlp
 from oracles.plain_returns import n_step
 
 from agents.building import (
@@ -23,7 +24,6 @@ from agents.building import (
     random_log_probs,
     random_rollout,
 )
-from core.building import random_mlp
 from derl.agents import DQN
 from derl.agents.base import Constraint, Experience
 from derl.agents.dqn import DQNState, Learner, QNetwork, epsilon_greedy, q_loss
