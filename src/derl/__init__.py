@@ -2,12 +2,12 @@
 
 from derl._version import __version__
 from derl.agents import A2C, DQN, PPO, Agent
+from derl.analysis.result import Policy, Result
 from derl.api import configure, load, resume, train
 from derl.bonuses import ICM, RIDE, RND, Bonus, Count, HashCount, NoBonus
 from derl.core.errors import DerlError
 from derl.core.types import Box, Discrete, Rollout, Spec
 from derl.envs import PAPER_TASKS, DeepSea, Environment, Hallway, Step, make, register
-from derl.result import Policy, Result
 from derl.training.algorithm import Decoupling
 from derl.training.config import Config, Protocol
 from derl.training.recipes import RECIPES, TABLE_1, recipe

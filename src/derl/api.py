@@ -8,10 +8,10 @@ from typing import Any
 import jax
 
 from derl.agents.base import AnyAgent
+from derl.analysis.result import Result
 from derl.bonuses.base import AnyBonus
 from derl.core.errors import require
 from derl.envs.base import AnyEnvironment
-from derl.result import Result
 from derl.training.checkpoint import load_checkpoint, read_metadata
 from derl.training.config import Config, expand
 from derl.training.folder import RunFolder
@@ -113,7 +113,9 @@ def open_run(
     else:
         seeds, vary = folder.members()
     tensorboard = (folder.path / "tensorboard").exists()
-    return folder, config, Trainer(expand(config, seeds, vary), folder, cores=cores, tensorboard=tensorboard)
+    size = read_metadata(folder.checkpoint)["group_size"] if folder.checkpoint.exists() else None
+    runs = expand(config, seeds, vary)
+    return folder, config, Trainer(runs, folder, cores=cores, group_size=size, tensorboard=tensorboard)
 
 
 def load(out: str | Path, *, config: Config | None = None) -> Result:

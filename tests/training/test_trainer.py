@@ -14,7 +14,7 @@ from safetensors.numpy import load_file
 import derl
 from derl.core.errors import DerlError
 from derl.training.folder import RunFolder
-from derl.training.trainer import evaluation_times, shards_of
+from derl.training.trainer import evaluation_times, groups_of
 
 SMALL = {"protocol__episodes": 600, "protocol__evaluate_every": 100}
 
@@ -55,11 +55,10 @@ def test_evaluation_times_round_up_and_end_at_the_end():
     assert evaluation_times(3, 100.0) == [3]
 
 
-def test_shards_have_equal_sizes_and_hold_every_run():
-    runs = list(range(5))
-    assert shards_of(runs, cores=2, population_size=16) == [[0, 1, 2], [3, 4, 4]]
-    assert shards_of(runs, cores=1, population_size=2) == [[0, 1], [2, 3], [4, 4]]
-    assert shards_of(runs, cores=8, population_size=16) == [[0], [1], [2], [3], [4]]
+def test_groups_have_equal_sizes_and_hold_every_run():
+    assert groups_of(5, 3) == [[0, 1, 2], [3, 4, 4]]
+    assert groups_of(5, 2) == [[0, 1], [2, 3], [4, 4]]
+    assert groups_of(4, 1) == [[0], [1], [2], [3]]
 
 
 def test_cores_and_population_sizes_do_not_change_what_is_learnt(trained):

@@ -43,8 +43,8 @@ class A2C(ActorCriticAgent):
             metrics |= comparison(log_pi, experience.behaviour, rollout.action)
         targets = jax.lax.stop_gradient(self.targets(rollout, v_t, v_tp1, rho_t))
         losses = {
-            "policy_loss": policy_loss(select(log_pi, rollout.action), targets.advantage, targets.weight),
-            "value_loss": value_loss(v_t, targets.value, targets.weight),
+            "policy_loss": policy_loss(select(log_pi, rollout.action), targets.advantage, targets.policy_weight),
+            "value_loss": value_loss(v_t, targets.value, targets.value_weight),
             "entropy": entropy(log_pi).mean(),
         }
         total = losses["policy_loss"] + self.value_coef * losses["value_loss"] - self.entropy_coef * losses["entropy"]

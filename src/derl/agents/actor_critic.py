@@ -47,8 +47,10 @@ class Targets(NamedTuple):
 
     advantage: Float[Array, "T E"]
     value: Float[Array, "T E"]
-    weight: Float[Array, "T E"] | float
-    """Weight of each step in both losses."""
+    policy_weight: Float[Array, "T E"] | float
+    """Weight of each step in the policy loss."""
+    value_weight: Float[Array, "T E"] | float
+    """Weight of each step in the value loss."""
 
 
 class ActorCriticAgent(Agent[ActorCriticState]):
@@ -109,14 +111,14 @@ class ActorCriticAgent(Agent[ActorCriticState]):
         lambda_t = jnp.where(rollout.done, 0.0, self.gae_lambda)
         if rho_t is not None and self.correction == "vtrace":
             value, advantage = vtrace(v_t, v_tp1, rollout.reward, discount_t, lambda_t, rho_t)
-            return Targets(advantage, value, 1.0)
+            return Targets(advantage, value, jnp.minimum(1.0, rho_t), 1.0)
         if rho_t is not None and self.correction == "retrace":
             return self.retrace_targets(rollout, v_t, v_tp1, discount_t, lambda_t, rho_t)
         g_t = lambda_returns(rollout.reward, discount_t, v_tp1, lambda_t)
         weight = 1.0
         if rho_t is not None and self.correction != "none":
             weight = jnp.minimum(1.0, rho_t) if self.correction == "clipped" else rho_t
-        return Targets(g_t - v_t, g_t, weight)
+        return Targets(g_t - v_t, g_t, weight, weight)
 
     @staticmethod
     def retrace_targets(rollout, v_t, v_tp1, discount_t, lambda_t, rho_t) -> Targets:
@@ -124,7 +126,7 @@ class ActorCriticAgent(Agent[ActorCriticState]):
         clipped = jnp.minimum(1.0, rho_t)
         c_tp1 = lambda_t * jnp.concatenate([clipped[1:], jnp.zeros_like(clipped[:1])])
         q_t = retrace(v_tp1, v_tp1, rollout.reward, discount_t, c_tp1)
-        return Targets(q_t - v_t, q_t, clipped)
+        return Targets(q_t - v_t, q_t, clipped, clipped)
 
     def check(self) -> None:
         super().check()

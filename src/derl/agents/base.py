@@ -1,12 +1,13 @@
 """The contract every agent follows, in either seat."""
 
 import abc
+from collections.abc import Callable
 from typing import Any, ClassVar, Generic, TypeVar
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Int, PRNGKeyArray, Shaped
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, Shaped
 
 from derl.agents.divergences import kl
 from derl.agents.returns import importance_weights
@@ -75,6 +76,10 @@ class Agent(eqx.Module, Generic[State]):
         """The policy that acts during training."""
         return jax.nn.log_softmax(self.logits(state, obs, clock))
 
+    def settled_log_probs(self, state: State, obs: Shaped[Array, "*b_obs"]) -> Float[Array, "*b A"]:
+        """The policy at the end of whatever schedule it has: what an exploiter's policy means."""
+        return self.log_probs(state, obs, jnp.asarray(2**30, jnp.int32))
+
     @abc.abstractmethod
     def greedy(self, state: State, obs: Shaped[Array, "*b_obs"]) -> Int[Array, "*b"]:
         """The most valued action."""
@@ -111,3 +116,19 @@ def comparison(log_pi: Float[Array, "*b A"], log_mu: Float[Array, "*b A"], actio
         "log_importance_weight": jnp.log(jnp.maximum(rho, 1e-10)).mean(),
         "kl": kl(log_pi, log_mu).mean(),
     }
+
+
+def learn_if(due: Bool[Array, ""], learn: Callable[[Any], tuple[Any, Metrics]], state: Any) -> tuple[Any, Metrics]:
+    """Learn, or else leave the state as it is.
+
+    The metric `updated` is 1 or 0 accordingly, and all others are 0 where nothing was learnt: their means are over
+    updates, not over iterations.
+    """
+
+    def act(state):
+        state, metrics = learn(state)
+        return state, {"updated": jnp.asarray(1.0)} | metrics
+
+    shapes = jax.eval_shape(act, state)[1]
+    nothing = jax.tree.map(lambda x: jnp.zeros(x.shape, x.dtype), shapes)
+    return jax.lax.cond(due, act, lambda state: (state, nothing), state)

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Float, Int, PRNGKeyArray, Shaped
 
-from derl.agents.base import Agent, Clock, Constraint, Experience, Metrics, comparison
+from derl.agents.base import Agent, Clock, Constraint, Experience, Metrics, comparison, learn_if
 from derl.agents.divergences import mean_divergence
 from derl.agents.replay import Priorities, Ring
 from derl.agents.returns import n_step_transitions, select
@@ -126,13 +126,13 @@ class DQN(Agent[DQNState]):
         learner = Learner(network, target, self.optimiser.init(eqx.filter(network, eqx.is_array)), priorities)
         return DQNState(learner, ring, empty_rollout(spec, num_envs, self.n_steps - 1))
 
-    def epsilon(self, steps: Int[Array, ""]) -> Float[Array, ""]:
+    def epsilon(self, steps: Float[Array, ""]) -> Float[Array, ""]:
         """Probability of a random action: a straight line from start to end, then flat."""
         done = jnp.clip(steps / self.epsilon_steps, 0.0, 1.0)
         return self.epsilon_start + done * (self.epsilon_end - self.epsilon_start)
 
     def logits(self, state: DQNState, obs: Array, clock: Clock) -> Float[Array, "*b A"]:
-        return epsilon_greedy(state.learner.network(obs), self.epsilon(clock * state.replay.stride))
+        return epsilon_greedy(state.learner.network(obs), self.epsilon(clock.astype(jnp.float32) * state.replay.stride))
 
     def greedy(self, state: DQNState, obs: Array) -> Int[Array, "*b"]:
         return jnp.argmax(state.learner.network(obs), axis=-1)
@@ -233,17 +233,19 @@ class DQN(Agent[DQNState]):
             constraint = StateConstraint(rollout.obs, experience.constraint)
         num_envs = rollout.reward.shape[1]
         enough = (state.replay.filled(clock) - (self.n_steps - 1)) * num_envs >= self.batch_size
+
+        def step(learner: Learner) -> tuple[Learner, Metrics]:
+            learner, metrics = self.gradient_step(
+                eqx.tree_at(lambda s: s.learner, state, learner), key, clock, constraint
+            )
+            if experience.behaviour is not None:
+                log_pi = epsilon_greedy(learner.network(rollout.obs), self.epsilon_end)
+                metrics |= comparison(log_pi, experience.behaviour, rollout.action)
+            return learner, metrics
+
         # The predicate is shared by a population, so this stays a branch; the memory is only read inside it.
-        step = lambda learner: self.gradient_step(  # noqa: E731
-            eqx.tree_at(lambda s: s.learner, state, learner), key, clock, constraint
-        )
-        zeros = jax.tree.map(lambda x: jnp.zeros(x.shape, x.dtype), jax.eval_shape(step, state.learner)[1])
-        learner, metrics = jax.lax.cond(enough, step, lambda learner: (learner, zeros), state.learner)
-        state = eqx.tree_at(lambda s: s.learner, state, learner)
-        if experience.behaviour is not None:
-            log_pi = epsilon_greedy(learner.network(rollout.obs), self.epsilon_end)
-            metrics = metrics | comparison(log_pi, experience.behaviour, rollout.action)
-        return state, metrics
+        learner, metrics = learn_if(enough, step, state.learner)
+        return eqx.tree_at(lambda s: s.learner, state, learner), metrics
 
     def check(self) -> None:
         super().check()

@@ -102,7 +102,7 @@ class PPO(ActorCriticAgent):
         advantage = targets.advantage
         if self.normalise_advantage:
             advantage = (advantage - advantage.mean()) / (advantage.std(ddof=1) + 1e-5)
-        weight = jnp.broadcast_to(targets.weight if self.weight_value_loss else 1.0, v_t.shape)
+        weight = jnp.broadcast_to(targets.value_weight if self.weight_value_loss else 1.0, v_t.shape)
         other = None if experience.constraint is None else experience.constraint.log_probs
         batch = Minibatch(
             rollout.obs, rollout.action, select(log_mu, rollout.action), advantage, targets.value, v_t, weight, other

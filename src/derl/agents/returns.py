@@ -63,11 +63,13 @@ def vtrace(
     lambda_t: Float[Array, "T *b"],
     rho_t: Float[Array, "T *b"],
 ) -> tuple[Float[Array, "T *b"], Float[Array, "T *b"]]:
-    """V-trace targets and advantages (Espeholt et al. 2018), with both truncation levels at 1.
+    """V-trace value targets and advantages (Espeholt et al. 2018), with both truncation levels at 1.
 
     vs_t = V(s_t) + rho_t delta_t + discount_t c_t (vs_{t+1} - V(s_{t+1})),
     delta_t = r_t + discount_t V(s_{t+1}) - V(s_t),  rho_t, c_t = min(1, pi / mu), c_t also times lambda_t;
-    A_t = rho_t (r_t + discount_t vs_{t+1} - V(s_t)), where vs_{t+1} is V(s_{t+1}) at the end and at truncations.
+    A_t = r_t + discount_t vs_{t+1} - V(s_t), where vs_{t+1} is V(s_{t+1}) at the end and at truncations.
+
+    The policy gradient weighs A_t by min(1, rho_t); that is left to the loss.
     """
     rho_t = jnp.minimum(1.0, rho_t)
     delta_t = rho_t * (r_t + discount_t * v_tp1 - v_t)
@@ -79,7 +81,7 @@ def vtrace(
 
     excess_t = backwards(step, jnp.zeros_like(v_t[0]), (delta_t, discount_t * rho_t * lambda_t))[1]
     excess_tp1 = jnp.concatenate([excess_t[1:], jnp.zeros_like(excess_t[:1])])
-    advantage_t = rho_t * (r_t + discount_t * (v_tp1 + lambda_t * excess_tp1) - v_t)
+    advantage_t = r_t + discount_t * (v_tp1 + lambda_t * excess_tp1) - v_t
     return v_t + excess_t, advantage_t
 
 

@@ -12,10 +12,10 @@ import numpy as np
 from jaxtyping import UInt8
 from PIL import Image, ImageDraw, ImageFont
 
+from derl.analysis.result import Result
 from derl.analysis.style import BLUE, INK, VERMILLION, signed
 from derl.core.errors import DerlError, require
 from derl.envs.base import AnyEnvironment
-from derl.result import Result
 from derl.training.evaluation import Seat, policy_of
 
 COLOURS: dict[Seat, str] = {"exploiter": BLUE, "explorer": VERMILLION}

@@ -9,12 +9,12 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
+from derl.analysis.result import Result
 from derl.core.errors import require
 from derl.core.types import Discrete
 from derl.envs.base import AnyEnvironment
 from derl.envs.deep_sea import DeepSea
 from derl.envs.hallway import STAY, Hallway
-from derl.result import Result
 from derl.training.algorithm import Algorithm
 from derl.training.evaluation import Episode, Seat, play_episode, policy_of
 from derl.training.loop import RunState

@@ -13,8 +13,8 @@ from derl.analysis import style
 from derl.analysis.behaviour import observe
 from derl.analysis.grids import draw_behaviours
 from derl.analysis.published import row_name
+from derl.analysis.result import Result
 from derl.core.errors import require
-from derl.result import Result
 from derl.training.evaluation import Seat
 
 

@@ -37,7 +37,7 @@ def column_name(task: str) -> str:
 
 
 def published(table: str, recipe: str, task: str) -> Published | None:
-    """The published number for a recipe and task, if there is one. `table` is the paper's label, such as tab:mean_returns."""
+    """The published number for a recipe and task, if any. `table` is the paper's label, such as tab:mean_returns."""
     rows = published_numbers().filter(
         (pl.col("table") == table) & (pl.col("algorithm") == row_name(recipe)) & (pl.col("column") == column_name(task))
     )

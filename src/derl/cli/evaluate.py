@@ -6,7 +6,7 @@ from pathlib import Path
 import tyro
 from rich.table import Table
 
-from derl.api import load
+from derl.api import load, use_compilation_cache
 from derl.cli.display import console
 from derl.core.errors import require
 
@@ -29,6 +29,7 @@ def main(args: list[str]) -> None:
     """Evaluate and print a table."""
     command = tyro.cli(Evaluate, args=args, prog="derl evaluate")
     require(command.episodes >= 1, f"--episodes must be at least 1, not {command.episodes}")
+    use_compilation_cache()
     result = load(command.run)
     seats = ("exploiter", "explorer") if result.config.exploiter is not None else ("explorer",)
     table = Table(box=None, header_style="bold")

@@ -22,7 +22,7 @@ def usage() -> str:
     lines = [f"  {name:<10}{text}" for name, text in COMMANDS.items()]
     return "\n".join(
         [
-            "usage: derl COMMAND ...",
+            "usage: derl [--import MODULE] COMMAND ...",
             "",
             "Decoupled reinforcement learning: one policy explores, a second one exploits what it found.",
             "",
@@ -39,6 +39,14 @@ def main(argv: list[str] | None = None) -> int:
     if not args or args[0] in ("-h", "--help"):
         print(usage())
         return 0 if args else 2
+    while len(args) > 1 and args[0] == "--import":
+        # A user's own module, which registers tasks, agents or bonuses by name.
+        sys.path.insert(0, "")
+        importlib.import_module(args[1])
+        args = args[2:]
+    if not args:
+        print(usage())
+        return 2
     if args[0] == "--version":
         print(f"derl {__version__}")
         return 0

@@ -8,15 +8,15 @@ from typing import Any
 import tyro
 from rich.table import Table
 
-from derl.agents import A2C, AGENTS, DQN, PPO
+from derl.agents import A2C, DQN, PPO, make_agent
 from derl.analysis.published import published
+from derl.analysis.result import Result
 from derl.api import DEFAULT_RECIPE, train
-from derl.bonuses import BONUSES, ICM, RIDE, RND, Count, HashCount, NoBonus
+from derl.bonuses import ICM, RIDE, RND, Count, HashCount, NoBonus
 from derl.cli.display import console, showing
-from derl.core.errors import DerlError, UnknownNameError, require
+from derl.core.errors import DerlError, require
 from derl.envs import make
 from derl.envs.registry import family
-from derl.result import Result
 from derl.training import recipes
 from derl.training.algorithm import Decoupling
 from derl.training.config import Config, Protocol
@@ -154,17 +154,16 @@ def base_config(args: list[str], task: str, env_options: dict[str, Any]) -> Conf
     hallway = family(make(config.task, **config.env_options)) == "Hallway"
     explorer, exploiter, bonus = (peek(args, f"--{part}-kind") for part in ("explorer", "exploiter", "bonus"))
     if explorer is not None:
-        if explorer not in AGENTS:
-            raise UnknownNameError("agent", explorer, AGENTS)
-        config = dataclasses.replace(config, explorer=recipes.BASELINES.get(explorer, lambda _: DQN())(hallway))
-    if exploiter is not None:
-        if exploiter not in (*AGENTS, "none"):
-            raise UnknownNameError("agent", exploiter, (*AGENTS, "none"))
-        agent = None if exploiter == "none" else recipes.EXPLOITERS[f"de{exploiter}"](hallway)
+        known = recipes.BASELINES.get(explorer)
+        agent = make_agent(explorer) if known is None else known(hallway)
+        config = dataclasses.replace(config, explorer=agent)
+    if exploiter == "none":
+        config = dataclasses.replace(config, exploiter=None)
+    elif exploiter is not None:
+        known = recipes.EXPLOITERS.get(f"de{exploiter}")
+        agent = make_agent(exploiter) if known is None else known(hallway)
         config = dataclasses.replace(config, exploiter=agent)
     if bonus is not None:
-        if bonus not in BONUSES:
-            raise UnknownNameError("bonus", bonus, BONUSES)
         config = dataclasses.replace(config, bonus=recipes.bonus_of("a2c", bonus, hallway))
     return config
 

@@ -13,12 +13,12 @@ from rich.table import Table
 from rich.text import Text
 
 from derl.analysis.animation import COLOURS, Shot, Track, moments, play, title, tracks_of, write_gif
+from derl.analysis.result import Result
 from derl.analysis.style import signed
 from derl.api import load, use_compilation_cache
 from derl.cli.display import console
 from derl.core.errors import require
 from derl.envs.base import AnyEnvironment, Environment
-from derl.result import Result
 from derl.training.evaluation import Seat
 
 AGENT, GOAL = r"(?<![A-Za-z])A(?![A-Za-z])", r"(?<![A-Za-z])G(?![A-Za-z])"

@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PRNGKeyArray, Shaped
 
-from derl.agents.base import AnyAgent, Clock, Constraint, Experience, Metrics
+from derl.agents.base import AnyAgent, Clock, Constraint, Experience, Metrics, learn_if
 from derl.bonuses.normalise import BonusScale, normalise
 from derl.core.running import Moments, RewardScale
 from derl.core.types import Box, Discrete, Rollout, Spec, empty_rollout, join_rollouts
@@ -121,12 +121,9 @@ def take_in(algorithm: Algorithm, state: RunState, rollout: Rollout) -> tuple[Ru
     return state, rollout
 
 
-def constraint_on(
-    algorithm: Algorithm, alpha: float | Array, agent: AnyAgent, state: Any, obs: Array, clock: Clock
-) -> Constraint:
-    """Stay near `agent`'s policy as it is now."""
-    log_probs = jax.lax.stop_gradient(agent.log_probs(state, obs, clock))
-    return Constraint(jnp.asarray(alpha), log_probs, algorithm.decoupling.divergence)
+def constraint(algorithm: Algorithm, alpha: float | Array, log_probs: Float[Array, "T E A"]) -> Constraint:
+    """Stay near the policy with these log-probabilities."""
+    return Constraint(jnp.asarray(alpha), jax.lax.stop_gradient(log_probs), algorithm.decoupling.divergence)
 
 
 def learn_repeatedly(agent: AnyAgent, state, key, spec, clock, experience: Experience) -> tuple[Any, Metrics]:
@@ -144,11 +141,9 @@ def update_explorer(
     """The explorer learns from its own rollout, with the combined reward."""
     explorer = algorithm.explorer
     if algorithm.constrained[0] and algorithm.exploiter is not None:
-        alpha = algorithm.decoupling.alpha_explorer
-        constraint = constraint_on(
-            algorithm, alpha, algorithm.exploiter, state.exploiter, experience.rollout.obs, clock
-        )
-        experience = Experience(experience.rollout, None, constraint)
+        exploiting = algorithm.exploiter.settled_log_probs(state.exploiter, experience.rollout.obs)
+        near = constraint(algorithm, algorithm.decoupling.alpha_explorer, exploiting)
+        experience = Experience(experience.rollout, None, near)
     learnt = explorer.observe(state.explorer, clock, experience)
     learnt, metrics = learn_repeatedly(explorer, learnt, key, algorithm.agent_spec, clock, experience)
     return eqx.tree_at(lambda s: s.explorer, state, learnt), metrics
@@ -168,9 +163,9 @@ def update_exploiter(
     )
     state, experience = gather_data(algorithm, state, key, clock, experience)
     if algorithm.constrained[1]:
-        alpha = decoupling.alpha_exploiter
-        constraint = constraint_on(algorithm, alpha, algorithm.explorer, state.explorer, experience.rollout.obs, clock)
-        experience = Experience(experience.rollout, experience.behaviour, constraint)
+        exploring = algorithm.explorer.log_probs(state.explorer, experience.rollout.obs, clock)
+        near = constraint(algorithm, decoupling.alpha_exploiter, exploring)
+        experience = Experience(experience.rollout, experience.behaviour, near)
 
     def learn(learnt):
         return learn_repeatedly(exploiter, learnt, key, algorithm.agent_spec, clock, experience)
@@ -180,9 +175,7 @@ def update_exploiter(
     else:
         # Shared by the population (see Clock), so this remains a branch under vmap.
         due = ((clock + 1) % decoupling.period == 0) & (clock + 1 >= algorithm.window)
-        shapes = jax.eval_shape(learn, state.exploiter)[1]
-        skipped = jax.tree.map(lambda x: jnp.zeros(x.shape, x.dtype), shapes)
-        learnt, metrics = jax.lax.cond(due, learn, lambda s: (s, skipped), state.exploiter)
+        learnt, metrics = learn_if(due, learn, state.exploiter)
     return eqx.tree_at(lambda s: s.exploiter, state, learnt), metrics
 
 

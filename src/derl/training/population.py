@@ -57,8 +57,8 @@ class Population:
 
     def read(self, state: RunState, iterations: int) -> tuple[RunState, dict[str, np.ndarray]]:
         """The mean of each metric since the last reading, and a state whose totals start anew."""
-        values = np.asarray(state.totals) / max(iterations, 1)
-        metrics = {name: values[:, i] for i, name in enumerate(self.metric_names)}
+        totals = {name: np.asarray(state.totals)[:, i] for i, name in enumerate(self.metric_names)}
+        metrics = means(totals, iterations)
         count, total = np.asarray(state.collector.finished).T
         with np.errstate(invalid="ignore", divide="ignore"):
             metrics["explorer_return"] = np.where(count > 0, total / count, np.nan)
@@ -68,6 +68,17 @@ class Population:
         metrics["failed_at"] = np.asarray(state.failed_at)
         zeros = (jnp.zeros_like(state.totals), jnp.zeros_like(state.collector.finished))
         return eqx.tree_at(lambda s: (s.totals, s.collector.finished), state, zeros), metrics
+
+
+def means(totals: dict[str, np.ndarray], iterations: int) -> dict[str, np.ndarray]:
+    """The mean of each metric: an agent's over its updates, the others over iterations."""
+    result = {}
+    for name, total in totals.items():
+        updated = "explorer_updated" if name.startswith("explorer_") else "updated"
+        agents = name != "bonus" and updated in totals
+        with np.errstate(invalid="ignore", divide="ignore"):
+            result[name] = total / (totals[updated] if agents else max(iterations, 1))
+    return {name: mean for name, mean in result.items() if not name.endswith("updated")}
 
 
 @jax.jit

@@ -10,7 +10,7 @@ from dataclasses import replace
 import equinox as eqx
 
 from derl.agents import A2C, DQN, PPO, AnyAgent
-from derl.bonuses import ICM, RIDE, RND, Count, HashCount, NoBonus
+from derl.bonuses import ICM, RIDE, RND, Count, HashCount, NoBonus, make_bonus
 from derl.bonuses.base import AnyBonus
 from derl.core.errors import UnknownNameError
 from derl.envs import make
@@ -105,7 +105,9 @@ BONUS_OF: dict[tuple[str, str], tuple[AnyBonus, AnyBonus]] = {
 def bonus_of(algorithm: str, bonus: str, hallway: bool) -> AnyBonus:
     """The bonus of a recipe."""
     plain: dict[str, AnyBonus] = {"none": NoBonus(), "count": COUNT, "hash-count": HASH_COUNT}
-    return plain[bonus] if bonus in plain else BONUS_OF[algorithm, bonus][hallway]
+    if (algorithm, bonus) in BONUS_OF:
+        return BONUS_OF[algorithm, bonus][hallway]
+    return plain[bonus] if bonus in plain else make_bonus(bonus)
 
 
 EXPLOITERS: dict[str, Callable[[bool], AnyAgent]] = {"dea2c": dea2c, "deppo": deppo, "dedqn": dedqn}

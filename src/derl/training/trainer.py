@@ -47,10 +47,9 @@ class Interrupted(DerlError):
     """Training was stopped by the user; everything was saved."""
 
 
-def shards_of(runs: Sequence[Run], cores: int, population_size: int) -> list[list[int]]:
+def groups_of(runs: int, size: int) -> list[list[int]]:
     """Run numbers in groups of one size, each a compiled population; the last group repeats its last run to fill up."""
-    size = min(-(-len(runs) // cores), population_size)
-    groups = [list(range(i, min(i + size, len(runs)))) for i in range(0, len(runs), size)]
+    groups = [list(range(i, min(i + size, runs))) for i in range(0, runs, size)]
     groups[-1] += [groups[-1][-1]] * (size - len(groups[-1]))
     return groups
 
@@ -65,6 +64,7 @@ class Trainer:
         *,
         cores: int | None = None,
         population_size: int = 16,
+        group_size: int | None = None,
         checkpoint_seconds: float = 30.0,
         tensorboard: bool = False,
     ):
@@ -72,7 +72,9 @@ class Trainer:
         self.cores = cores or available_cores()
         self.checkpoint_seconds = checkpoint_seconds
         algorithms = [run.config.algorithm() for run in runs]
-        self.groups = shards_of(self.runs, self.cores, population_size)
+        # A resumed run keeps its groups, whatever cores it has now: programs of another size may round differently.
+        size = group_size or min(-(-len(self.runs) // self.cores), population_size)
+        self.groups = groups_of(len(self.runs), size)
         self.populations = [
             Population([algorithms[i] for i in group], [runs[i].seed for i in group]) for group in self.groups
         ]
@@ -140,7 +142,12 @@ class Trainer:
         if self.folder is None:
             return
         self.folder.write_results(self.frame())
-        metadata = {"clock": self.clock, "read_at": self.read_at, "rows": len(self.rows)}
+        metadata = {
+            "clock": self.clock,
+            "read_at": self.read_at,
+            "rows": len(self.rows),
+            "group_size": len(self.groups[0]),
+        }
         save_checkpoint(self.folder.checkpoint, self.merged(), metadata)
 
     def frame(self) -> pl.DataFrame:
