@@ -142,8 +142,8 @@ TASKS = {
     # 0.4 now or 1 later: what is better depends on the discount.
     "patience": Task((0,), PATIENCE, 0.8, {0: 0.8, 1: 1.0}, {0: 1}, 1.0),
     "impatience": Task((0,), PATIENCE, 0.2, {0: 0.4}, {0: 0}, 0.4),
-    # Cut off, but the task would go on: 1 + 0.5 + 0.25 + ... = 2 from state 1. State 0 is always cut off after its first
-    # step and leads to state 1, though the next episode may start anywhere.
+    # Cut off, but the task would go on: 1 + 0.5 + 0.25 + ... = 2 from state 1. State 0 leads there but is always cut
+    # off after its first step, and the next episode may start anywhere.
     "truncated": Task(
         (0, 1),
         {(0, None): Outcome(0.0, 1, end=0.0, cut=1.0), (1, None): Outcome(1.0, 1, end=0.0, cut=0.5)},

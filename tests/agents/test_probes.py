@@ -30,8 +30,9 @@ UNIFORM = {
     "dqn": dataclasses.replace(AGENTS["dqn"], learning_rate=0.0, epsilon_end=1.0),
 }
 PAIRS = {
-    # explorer, exploiter, whether they see vectors, iterations. In half of the runs of each the explorer learns and is
-    # looked at; in the other half it acts at random and the exploiter is: every agent in either seat, in three programs.
+    # explorer, exploiter, whether they see vectors, iterations. In half of the runs of each pair the explorer learns
+    # and is looked at; in the others it acts at random and the exploiter is. So three programs have every agent in
+    # either seat.
     "a2c-ppo": ("a2c", "ppo", False, 1200),
     "ppo-dqn": ("ppo", "dqn", True, 1000),
     "dqn-a2c": ("dqn", "a2c", True, 1200),

@@ -31,11 +31,12 @@ compiled_lambda = jax.jit(lambda_returns)
 compiled_vtrace = jax.jit(vtrace)
 compiled_retrace = jax.jit(retrace)
 compiled_n_step = jax.jit(n_step_transitions, static_argnums=1)
+targets_of = jax.jit(lambda agent, rollout, v_t, v_tp1, rho: agent.targets(rollout, v_t, v_tp1, rho))
 
 
 def column(*values):
     """A sequence of one environment."""
-    return jnp.asarray(values, jnp.float32)[:, None]
+    return np.asarray(values, np.float32)[:, None]
 
 
 class Data:
@@ -67,6 +68,10 @@ class Data:
             for piece in pieces(self.terminated[:, e], self.truncated[:, e]):
                 yield piece, e
 
+    def sequences(self):
+        """The arguments of V-trace, in rlax's order."""
+        return self.v_t, self.v_tp1, self.reward, self.discount, self.rho
+
 
 # Lambda-returns
 
@@ -83,7 +88,8 @@ class Data:
 )
 def test_lambda_returns_by_hand(discount, lambda_, expected):
     reward, v_next = column(1, 2, 3), column(10, 20, 30)
-    np.testing.assert_allclose(lambda_returns(reward, column(*discount), v_next, column(*lambda_))[:, 0], expected)
+    returns = np.asarray(compiled_lambda(reward, column(*discount), v_next, column(*lambda_)))
+    np.testing.assert_allclose(returns[:, 0], expected)
 
 
 def over_envs(function):
@@ -124,24 +130,25 @@ def test_lambda_returns_mix_the_n_step_returns_of_each_episode(seed, lambda_, ga
 
 
 def rollout_of(data: Data) -> Rollout:
-    nothing = jnp.zeros((T, E), jnp.int32)
+    nothing = np.zeros((T, E), np.int32)
     return Rollout(nothing, nothing, data.reward, nothing, data.terminated, data.truncated, nothing[0])
 
 
 def test_an_agent_cuts_its_returns_at_the_ends_of_episodes():
-    """`targets` gives the returns above the right discounts and lambdas: through truncations, not through terminations."""
+    """`targets` gives the returns above the right discounts and lambdas: only truncations bootstrap."""
     data = Data(5, truncating=True, gamma=0.7)
     assert data.terminated.any()
     assert data.truncated[:-1].any()
     for lambda_ in (1.0, 0.6):
         agent = A2C(gamma=0.7, gae_lambda=lambda_)
-        targets = agent.targets(rollout_of(data), data.v_t, data.v_tp1, None)
+        targets = targets_of(agent, rollout_of(data), data.v_t, data.v_tp1, None)
         for e in range(E):
             column = (data.reward[:, e], data.terminated[:, e], data.truncated[:, e], data.v_tp1[:, e])
             expected = np.asarray([mixed_return(*column, t, 0.7, lambda_) for t in range(T)])
             np.testing.assert_allclose(targets.value[:, e], expected, rtol=1e-4, atol=1e-5)
             np.testing.assert_allclose(targets.advantage[:, e], expected - data.v_t[:, e], rtol=1e-4, atol=1e-5)
-        assert targets.weight == 1.0
+        np.testing.assert_allclose(targets.policy_weight, np.minimum(1, data.rho), rtol=1e-5)
+    assert targets.value_weight == 1.0
 
 
 # V-trace
@@ -150,11 +157,11 @@ def test_an_agent_cuts_its_returns_at_the_ends_of_episodes():
 def test_vtrace_by_hand():
     # One environment, two steps, gamma 0.5, V = 1, 2 and then 4; rho = 0.5 and 3 (clipped to 1).
     # excess_1 = 1 (2 + 0.5 4 - 2) = 2;  excess_0 = 0.5 (1 + 0.5 2 - 1) + 0.5 0.5 2 = 0.5 + 0.5 = 1.
-    # A_1 = 2;  A_0 = 0.5 (1 + 0.5 (2 + 2) - 1) = 1.
+    # A_1 = 2;  A_0 = 1 + 0.5 (2 + 2) - 1 = 2.
     half, ones = column(0.5, 0.5), column(1, 1)
     values, advantages = vtrace(column(1, 2), column(2, 4), column(1, 2), half, ones, column(0.5, 3))
     np.testing.assert_allclose(values[:, 0], [2, 4])
-    np.testing.assert_allclose(advantages[:, 0], [1, 2])
+    np.testing.assert_allclose(advantages[:, 0], [2, 2])
 
 
 RLAX_VTRACE = over_envs(rlax.vtrace_td_error_and_advantage)
@@ -171,7 +178,9 @@ def test_vtrace_against_rlax(seed):
             data.v_t, data.v_tp1, data.reward, data.discount, lambda_t * ~data.done, data.rho
         )
         np.testing.assert_allclose(values - data.v_t, expected.errors, rtol=1e-4, atol=1e-5)
-        np.testing.assert_allclose(advantages, expected.pg_advantage, rtol=1e-4, atol=1e-5)
+        # rlax has the weight of the policy gradient in its advantage; ours leaves it to the loss.
+        weighted = np.minimum(1, data.rho) * advantages
+        np.testing.assert_allclose(weighted, expected.pg_advantage, rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -179,12 +188,22 @@ def test_vtrace_treats_each_episode_by_itself(seed):
     data = Data(seed, truncating=True)
     assert data.truncated.any()
     values, advantages = compiled_vtrace(data.v_t, data.v_tp1, data.reward, data.discount, data.lambda_t, data.rho)
-    with jax.disable_jit():
-        for piece, e in data.episodes():
-            column = [x[piece, e] for x in (data.v_t, data.v_tp1, data.reward, data.discount, data.rho)]
-            expected = rlax.vtrace_td_error_and_advantage(*map(jnp.asarray, column), lambda_=data.lambda_)
-            np.testing.assert_allclose(values[piece, e] - data.v_t[piece, e], expected.errors, rtol=1e-4, atol=1e-5)
-            np.testing.assert_allclose(advantages[piece, e], expected.pg_advantage, rtol=1e-4, atol=1e-5)
+    # Each piece of an episode in a column of its own, followed by steps on which nothing can be learnt: their value is
+    # what the piece bootstraps from, they reward just that, and end.
+    episodes = list(data.episodes())
+    v_t, v_tp1, reward, discount, rho = np.zeros((5, T, T * E), np.float32)
+    for column, (piece, e) in enumerate(episodes):
+        length = piece.stop - piece.start
+        v_t[:, column] = reward[:, column] = data.v_tp1[piece, e][-1]
+        for padded, whole in zip((v_t, v_tp1, reward, discount, rho), data.sequences(), strict=True):
+            padded[:length, column] = whole[piece, e]
+    expected = RLAX_VTRACE(v_t, v_tp1, reward, discount, rho, np.full_like(v_t, data.lambda_))
+    for column, (piece, e) in enumerate(episodes):
+        length = piece.stop - piece.start
+        errors, advantage = (np.asarray(x)[:length, column] for x in (expected.errors, expected.pg_advantage))
+        np.testing.assert_allclose(values[piece, e] - data.v_t[piece, e], errors, rtol=1e-4, atol=1e-5)
+        weighted = np.minimum(1, data.rho) * advantages
+        np.testing.assert_allclose(weighted[piece, e], advantage, rtol=1e-4, atol=1e-5)
 
 
 def test_vtrace_on_policy_is_the_n_step_return():
@@ -202,8 +221,8 @@ def test_vtrace_on_policy_is_the_n_step_return():
 def test_retrace_by_hand():
     # gamma 0.5; Q = -, 4, 8 and V = -, 3, 7 after the steps; c = 0.5 for the second action, none after it.
     # q_1 = 2 + 0.5 7 = 5.5;  q_0 = 1 + 0.5 (3 + 0.5 (5.5 - 4)) = 2.875
-    targets = retrace(column(4, 8), column(3, 7), column(1, 2), column(0.5, 0.5), column(0.5, 0.0))
-    np.testing.assert_allclose(targets[:, 0], [2.875, 5.5])
+    targets = compiled_retrace(column(4, 8), column(3, 7), column(1, 2), column(0.5, 0.5), column(0.5, 0.0))
+    np.testing.assert_allclose(targets, column(2.875, 5.5))
 
 
 def policies(seed: int, actions: int = 4):
@@ -214,6 +233,7 @@ def policies(seed: int, actions: int = 4):
 
 
 RLAX_RETRACE_CONTINUOUS = over_envs(rlax.retrace_continuous)
+RLAX_RETRACE = jax.jit(jax.vmap(rlax.retrace, in_axes=(1, 1, 1, 1, 1, 1, 1, 1, 0), out_axes=1))
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -235,9 +255,7 @@ def test_retrace_against_rlax(seed):
     np.testing.assert_allclose(ours, error, rtol=1e-4, atol=1e-5)
     mu_a = np.take_along_axis(mu, action[..., None], -1)[..., 0]
     scalar = np.full(E, data.lambda_, np.float32)
-    by_q = jax.vmap(rlax.retrace, in_axes=(1, 1, 1, 1, 1, 1, 1, 1, 0), out_axes=1)(
-        np.zeros_like(q), q, action, action, data.reward, data.discount, pi, mu_a, scalar
-    )
+    by_q = RLAX_RETRACE(np.zeros_like(q), q, action, action, data.reward, data.discount, pi, mu_a, scalar)
     np.testing.assert_allclose(ours, by_q, rtol=1e-4, atol=1e-5)
 
 
@@ -245,8 +263,9 @@ def test_retrace_against_rlax(seed):
 def test_the_retrace_correction_is_retrace_with_v_for_q_in_each_episode(seed):
     data = Data(seed, truncating=True)
     agent = A2C(gamma=data.gamma, gae_lambda=data.lambda_, correction="retrace")
-    targets = agent.targets(rollout_of(data), data.v_t, data.v_tp1, jnp.asarray(data.rho))
-    np.testing.assert_allclose(targets.weight, np.minimum(1, data.rho))
+    targets = targets_of(agent, rollout_of(data), data.v_t, data.v_tp1, data.rho)
+    np.testing.assert_allclose(targets.policy_weight, np.minimum(1, data.rho))
+    np.testing.assert_allclose(targets.value_weight, np.minimum(1, data.rho))
     np.testing.assert_allclose(targets.advantage, targets.value - data.v_t, atol=1e-6)
     for piece, e in data.episodes():
         v_t, v_tp1, reward, discount, rho = (
@@ -264,33 +283,33 @@ def test_the_retrace_correction_is_retrace_with_v_for_q_in_each_episode(seed):
 
 
 def test_importance_weights_by_hand():
-    pi, mu = jnp.log(jnp.asarray([0.9, 0.1])), jnp.log(jnp.asarray([0.3, 0.7]))
-    weights = importance_weights(jnp.stack([pi, pi]), jnp.stack([mu, mu]), jnp.asarray([0, 1]))
-    np.testing.assert_allclose(weights, [3.0, 1 / 7], rtol=1e-5)
-    never = importance_weights(pi, jnp.asarray([-1e9, 0.0]), jnp.asarray(0))
-    np.testing.assert_allclose(never, 0.9 / 1e-7, rtol=1e-5)
+    pi, mu = np.log([[0.9, 0.1]] * 3), np.asarray([np.log([0.3, 0.7]), np.log([0.3, 0.7]), [-1e9, 0.0]])
+    weights = jax.jit(importance_weights)(pi, mu, np.asarray([0, 1, 0]))
+    np.testing.assert_allclose(weights, [3.0, 1 / 7, 0.9 / 1e-7], rtol=1e-5)
 
 
 @pytest.mark.parametrize("correction", ["none", "importance", "clipped"])
 def test_the_simple_corrections_weigh_uncorrected_returns(correction):
     data = Data(1, truncating=True)
     agent = A2C(gamma=data.gamma, correction=correction)
-    on_policy = agent.targets(rollout_of(data), data.v_t, data.v_tp1, None)
-    targets = agent.targets(rollout_of(data), data.v_t, data.v_tp1, jnp.asarray(data.rho))
+    on_policy = targets_of(agent, rollout_of(data), data.v_t, data.v_tp1, None)
+    targets = targets_of(agent, rollout_of(data), data.v_t, data.v_tp1, data.rho)
     np.testing.assert_array_equal(targets.value, on_policy.value)
     np.testing.assert_array_equal(targets.advantage, on_policy.advantage)
     expected = {"none": 1.0, "importance": data.rho, "clipped": np.minimum(data.rho, 1)}[correction]
-    np.testing.assert_allclose(targets.weight, expected)
+    np.testing.assert_allclose(targets.policy_weight, expected)
+    np.testing.assert_allclose(targets.value_weight, expected)
 
 
 def test_the_vtrace_correction_uses_vtrace():
     data = Data(1, truncating=True)
     agent = A2C(gamma=data.gamma, gae_lambda=data.lambda_, correction="vtrace")
-    targets = agent.targets(rollout_of(data), data.v_t, data.v_tp1, jnp.asarray(data.rho))
+    targets = targets_of(agent, rollout_of(data), data.v_t, data.v_tp1, data.rho)
     values, advantages = compiled_vtrace(data.v_t, data.v_tp1, data.reward, data.discount, data.lambda_t, data.rho)
     np.testing.assert_allclose(targets.value, values, rtol=1e-5, atol=1e-6)
     np.testing.assert_allclose(targets.advantage, advantages, rtol=1e-5, atol=1e-6)
-    assert targets.weight == 1.0
+    np.testing.assert_allclose(targets.policy_weight, np.minimum(1, data.rho), rtol=1e-5)
+    assert targets.value_weight == 1.0
 
 
 def test_selecting_entries_and_discounting():

@@ -93,7 +93,7 @@ def test_orthogonal_matrices_are_orthonormal(shape):
 def test_orthogonal_matrices_are_uniformly_random():
     make = jax.jit(jax.vmap(lambda key: orthogonal(key, (3, 3), 1.0)))
     draws = np.asarray(make(jax.random.split(KEY, 2000)), np.float64)
-    # A uniformly random orthogonal 3 x 3 matrix: entries have mean 0, variance 1/3, fourth moment 1/5; half are rotations.
+    # A uniformly random orthogonal 3 x 3 matrix: mean 0, variance 1/3, fourth moment 1/5; half are rotations.
     np.testing.assert_allclose(draws.mean(0), 0, atol=0.06)
     np.testing.assert_allclose((draws**2).mean(0), 1 / 3, atol=0.04)
     np.testing.assert_allclose((draws**4).mean(0), 1 / 5, atol=0.04)

@@ -1,5 +1,6 @@
 """Returns as their definitions read, one step at a time in float64."""
 
+import itertools
 from typing import NamedTuple
 
 import numpy as np
@@ -45,4 +46,4 @@ def pieces(terminated, truncated) -> list[slice]:
     """The time steps of each episode in the data."""
     ends = [t + 1 for t in range(len(terminated)) if terminated[t] or truncated[t]]
     borders = [0, *ends] if ends and ends[-1] == len(terminated) else [0, *ends, len(terminated)]
-    return [slice(a, b) for a, b in zip(borders[:-1], borders[1:], strict=True)]
+    return [slice(a, b) for a, b in itertools.pairwise(borders)]

@@ -1,0 +1,111 @@
+"""Draws the documentation's figures and fills in its tables, from the results in results/check.
+
+    derl train DeepSea-10 --recipe dea2c-count --seeds 5 --out runs/DeepSea-10_dea2c-count    # makes one of them
+    python docs/build.py --collect runs                                                       # takes them over
+    python docs/build.py                                                                      # draws and fills in
+"""
+
+import argparse
+import shutil
+from pathlib import Path
+
+import polars as pl
+
+import derl
+from derl.analysis import style
+from derl.analysis.curves import learning_curves, summarise
+from derl.analysis.figures import draw_line, plot_decoupling
+from derl.analysis.published import published, row_name
+
+ROOT = Path(__file__).parents[1]
+RESULTS, FIGURES = ROOT / "results" / "check", ROOT / "docs" / "figures"
+TASKS = ("DeepSea-10", "Hallway-10-10")
+BEGIN, END = "<!-- results: python docs/build.py -->", "<!-- /results -->"
+
+
+def frames() -> dict[tuple[str, str], pl.DataFrame]:
+    """The committed results, by task and recipe."""
+    found = {}
+    for path in sorted(RESULTS.glob("*.parquet")):
+        task, _, recipe = path.stem.partition("_")
+        found[task, recipe] = pl.read_parquet(path)
+    return found
+
+
+def draw_recipe(recipe: str, by_task: dict[str, pl.DataFrame]) -> None:
+    """A recipe's learning curves on both tasks."""
+    with style.styled():
+        figure = style.new_figure(8.4, 3.2)
+        panels = figure.subplots(1, len(by_task), squeeze=False)[0]
+        decoupled = recipe.startswith("de")
+        for axes, (task, frame) in zip(panels, by_task.items(), strict=True):
+            curve = learning_curves(frame, [])
+            draw_line(axes, curve, "", "exploiter (evaluation)" if decoupled else "evaluation", style.BLUE, 0)
+            draw_line(axes, curve, "explorer_", "explorer (training)", style.VERMILLION, 1)
+            optimum = derl.make(task).optimal_return
+            if optimum is not None:
+                axes.axhline(optimum, color=style.INK, linewidth=1.1, linestyle=(0, (5, 3)), label="best possible")
+            style.style_curves(axes, task)
+        panels[0].set_ylabel("Return (mean, 95 % interval)")
+        figure.suptitle(row_name(recipe), fontsize=11.5, fontweight="bold")
+        handles, labels = panels[0].get_legend_handles_labels()
+        figure.legend(handles, labels, loc="outside lower center", ncols=3, fontsize=9)
+        figure.savefig(FIGURES / f"{recipe}.png", dpi=130, metadata={"Software": None})
+
+
+def table(found: dict[tuple[str, str], pl.DataFrame]) -> str:
+    """Average evaluation returns beside the published ones, as Markdown."""
+    lines = ["| average return, 5 seeds | " + " | ".join(f"{t} here | published" for t in TASKS) + " |"]
+    lines.append("|---|" + "---:|---:|" * len(TASKS))
+    for recipe in derl.TABLE_1:
+        if not any((task, recipe) in found for task in TASKS):
+            continue
+        cells = []
+        for task in TASKS:
+            known = published("tab:mean_returns", recipe, task)
+            if (task, recipe) in found:
+                row = summarise(found[task, recipe], []).row(0, named=True)
+                cells.append(f"{row['average']:.2f} ± {row['average_std']:.2f}")
+            else:
+                cells.append("not run")
+            cells.append(f"{known.mean:.2f} ± {known.std:.2f}" if known else "")
+        lines.append(f"| {row_name(recipe)} | " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def fill_in(path: Path, text: str) -> None:
+    """Replace what stands between the markers of a document."""
+    document = path.read_text()
+    head, rest = document.split(BEGIN)
+    tail = rest.split(END)[1]
+    path.write_text(f"{head}{BEGIN}\n{text}\n{END}{tail}")
+
+
+def draw_decoupling() -> None:
+    """The picture of the README: an explorer that seeks novelty alone, and an exploiter that learns the task from it."""
+    result = derl.train(
+        "DeepSea-10", "dea2c-count", seeds=2, protocol__episodes=10_000, explorer_reward="intrinsic"
+    )
+    for path in plot_decoupling(result, 0, FIGURES / "decoupling"):
+        if path.suffix == ".pdf":
+            path.unlink()
+
+
+def main() -> None:
+    """Collect results, or build the documents from them."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--collect", type=Path, help="take over results.parquet of TASK_RECIPE folders below this one")
+    command = parser.parse_args()
+    if command.collect is not None:
+        for path in sorted(command.collect.glob("*_*/results.parquet")):
+            shutil.copy(path, RESULTS / f"{path.parent.name}.parquet")
+    FIGURES.mkdir(exist_ok=True)
+    found = frames()
+    for recipe in sorted({recipe for _, recipe in found}):
+        draw_recipe(recipe, {task: found[task, recipe] for task in TASKS if (task, recipe) in found})
+    fill_in(ROOT / "README.md", table(found))
+    draw_decoupling()
+
+
+if __name__ == "__main__":
+    main()
