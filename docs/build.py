@@ -1,8 +1,8 @@
 """Draws the documentation's figures and fills in its tables, from the results in results/check.
 
-    derl train DeepSea-10 --recipe dea2c-count --seeds 5 --out runs/DeepSea-10_dea2c-count    # makes one of them
-    python docs/build.py --collect runs                                                       # takes them over
-    python docs/build.py                                                                      # draws and fills in
+derl train DeepSea-10 --recipe dea2c-count --seeds 5 --out runs/DeepSea-10_dea2c-count    # makes one of them
+python docs/build.py --collect runs                                                       # takes them over
+python docs/build.py                                                                      # draws and fills in
 """
 
 import argparse
@@ -83,9 +83,7 @@ def fill_in(path: Path, text: str) -> None:
 
 def draw_decoupling() -> None:
     """The picture of the README: an explorer that seeks novelty alone, and an exploiter that learns the task from it."""
-    result = derl.train(
-        "DeepSea-10", "dea2c-count", seeds=2, protocol__episodes=10_000, explorer_reward="intrinsic"
-    )
+    result = derl.train("DeepSea-10", "dea2c-count", seeds=2, protocol__episodes=10_000, explorer_reward="intrinsic")
     for path in plot_decoupling(result, 0, FIGURES / "decoupling"):
         if path.suffix == ".pdf":
             path.unlink()

@@ -195,6 +195,16 @@ def test_one_update_is_one_adam_step_with_a_joint_clip(max_grad_norm):
     np.testing.assert_allclose(flat(learnt.network), adam_step(agent, state.network, gradient), rtol=1e-4, atol=1e-6)
 
 
+def test_the_learners_own_data_have_weight_1_and_divergence_0():
+    agent = A2C(learning_rate=0.01)
+    state, experience = random_state(agent), experience_of(2, behaviour=True)
+    own = state.network.log_probs(experience.rollout.obs)
+    _, metrics = learn(agent, state, Experience(experience.rollout, own))
+    np.testing.assert_allclose(metrics["importance_weight"], 1, rtol=1e-5)
+    np.testing.assert_allclose(metrics["log_importance_weight"], 0, atol=1e-5)
+    np.testing.assert_allclose(metrics["kl"], 0, atol=1e-5)
+
+
 def test_initial_gains(monkeypatch):
     """Point 18 of the notes on the authors' code; point 35 for DQN. (That a gain is kept is a test of networks.)"""
     monkeypatch.setattr(networks, "orthogonal", lambda key, shape, gain: jnp.full(shape, gain))

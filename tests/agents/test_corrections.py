@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from core.building import random_mlp
 
-from agents.building import KEY, SPEC, random_log_probs, random_rollout, random_state
+from agents.building import KEY
 from agents.probes import STATES, TASKS, Outcome, Task
 from agents.training import algorithm
 from derl.agents import A2C, DQN, PPO
@@ -116,26 +116,9 @@ def test_other_divergences_can_keep_the_exploiter_near(learnt, name):
     assert divergence[1] < 0.01
 
 
-@pytest.mark.parametrize("kind", [A2C, PPO])
-def test_the_learners_own_data_have_weight_1_and_divergence_0(kind):
-    agent = kind(hidden=(6,))
-    state, rollout = random_state(agent), random_rollout(0)
-    own = agent.log_probs(state, rollout.obs, jnp.asarray(0))
-    learn = jax.jit(lambda behaviour: agent.learn(state, KEY, SPEC, jnp.asarray(0), Experience(rollout, behaviour))[1])
-    metrics = learn(own)
-    np.testing.assert_allclose(metrics["importance_weight"], 1, rtol=1e-5)
-    np.testing.assert_allclose(metrics["log_importance_weight"], 0, atol=1e-5)
-    np.testing.assert_allclose(metrics["kl"], 0, atol=1e-5)
-    other = learn(random_log_probs(3))
-    assert abs(float(other["log_importance_weight"])) > 1e-2
-    assert float(other["kl"]) > 1e-2
-
-
-@pytest.mark.parametrize("exploiter", [A2C(), PPO(), DQN(), A2C(correction="none"), PPO(correction="vtrace")])
+@pytest.mark.parametrize("exploiter", [A2C(correction="none"), PPO(), DQN()])
 def test_every_exploiter_records_how_far_it_is_from_the_explorer(exploiter):
     env = TASKS["action"].probe()
     names = Population([algorithm(env, A2C(), exploiter)], [0]).metric_names
     assert {"importance_weight", "log_importance_weight", "kl"} <= set(names)
-    assert not any(name.startswith("explorer_") and "kl" in name for name in names)
-    alone = Population([algorithm(env, exploiter)], [0]).metric_names
-    assert not {"importance_weight", "kl", "explorer_kl"} & set(alone)
+    assert not {"explorer_importance_weight", "explorer_kl"} & set(names)

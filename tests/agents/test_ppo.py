@@ -106,6 +106,16 @@ def test_samples_hold_normalised_advantages_and_who_acted(behaviour):
         np.testing.assert_allclose(metrics["kl"], (np.exp(log_pi) * (log_pi - log_mu)).sum(-1).mean(), rtol=1e-4)
 
 
+def test_the_learners_own_data_have_weight_1_and_divergence_0():
+    agent = PPO()
+    network, experience = random_state(agent).network, experience_of(1, truncating=True)
+    own = network.log_probs(experience.rollout.obs)
+    _, metrics = samples(agent, network, Experience(experience.rollout, own), TRUNCATING)
+    np.testing.assert_allclose(metrics["importance_weight"], 1, rtol=1e-5)
+    np.testing.assert_allclose(metrics["log_importance_weight"], 0, atol=1e-5)
+    np.testing.assert_allclose(metrics["kl"], 0, atol=1e-5)
+
+
 def test_the_small_number_in_the_normalisation():
     """Equal advantages stay 0 rather than becoming not a number."""
     agent = PPO(gamma=0.0)

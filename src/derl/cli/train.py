@@ -8,11 +8,11 @@ from typing import Any
 import tyro
 from rich.table import Table
 
-from derl.agents import A2C, DQN, PPO, make_agent
+from derl.agents import AnyAgent, make_agent
 from derl.analysis.published import published
 from derl.analysis.result import Result
 from derl.api import DEFAULT_RECIPE, train
-from derl.bonuses import ICM, RIDE, RND, Count, HashCount, NoBonus
+from derl.bonuses.base import AnyBonus
 from derl.cli.display import console, showing
 from derl.core.errors import DerlError, require
 from derl.envs import make
@@ -29,9 +29,9 @@ class Train:
 
     task: tyro.conf.Positional[str]
     """The task: DeepSea-N, Hallway-Nl-Nr, or one you registered."""
-    explorer: A2C | PPO | DQN
-    bonus: NoBonus | Count | HashCount | ICM | RND | RIDE
-    exploiter: A2C | PPO | DQN | None
+    explorer: AnyAgent
+    bonus: AnyBonus
+    exploiter: AnyAgent | None
     decoupling: Decoupling
     protocol: Protocol
     explorer_reward: str = "both"
@@ -53,7 +53,7 @@ class Train:
     config: Path | None = None
     """Start from the configuration of this run folder instead of a recipe."""
     seeds: str = "5"
-    """How many seeds (0, 1, ...), or which: 3,7,11 (3, for only that one)."""
+    """How many seeds (0, 1, ...), or which: 3,7,11 (a single one with a comma: 3,)."""
     vary: tuple[str, ...] = ()
     """Numbers to vary within the population, each as setting=value,value: bonus.scale=0.1,1,10."""
     env_option: tuple[str, ...] = ()
@@ -168,6 +168,12 @@ def base_config(args: list[str], task: str, env_options: dict[str, Any]) -> Conf
     return config
 
 
+def flags_for(config: Config) -> type[Train]:
+    """`Train` with the flags of just these parts, whose classes may be a user's own."""
+    parts = [(name, type(getattr(config, name))) for name in ("explorer", "bonus", "exploiter")]
+    return dataclasses.make_dataclass("Train", parts, bases=(Train,), frozen=True)
+
+
 def parse(args: list[str]) -> tuple[Train, Config]:
     """The command, and the experiment it describes."""
     asked = any(flag in args for flag in ("-h", "--help"))
@@ -180,13 +186,7 @@ def parse(args: list[str]) -> tuple[Train, Config]:
     config = base_config(args, positional or ("DeepSea-10" if asked and "--config" not in args else ""), env_options)
     shared = {f.name: getattr(config, f.name) for f in dataclasses.fields(Train) if hasattr(config, f.name)}
     shared = {name: value for name, value in shared.items() if name in {f.name for f in dataclasses.fields(Config)}}
-    command = tyro.cli(
-        Train,
-        args=args,
-        default=Train(**shared),
-        config=(tyro.conf.AvoidSubcommands,),
-        prog="derl train",
-    )
+    command = tyro.cli(flags_for(config), args=args, default=flags_for(config)(**shared), prog="derl train")
     return command, command.to_config(dict(config.env_options))
 
 
@@ -195,13 +195,23 @@ def default_folder(config: Config) -> Path:
     return Path("runs") / f"{config.task}_{config.recipe}_{time.strftime('%Y%m%d-%H%M%S')}"
 
 
+def is_published(result: Result) -> bool:
+    """Whether this is one of the paper's experiments, with nothing changed."""
+    config = result.config
+    return (
+        config.recipe in recipes.TABLE_1
+        and not result.runs[0].values
+        and config == recipes.recipe(config.recipe, config.task)
+    )
+
+
 def report(result: Result) -> None:
     """The returns of a run, beside the published ones where there are any."""
     table = Table(box=None, header_style="bold")
     keys = list(result.runs[0].values)
     for name in (*keys, "runs", "average return", "maximum", "final"):
         table.add_column(name, justify="right")
-    known = published("tab:mean_returns", result.config.recipe, result.config.task) if not keys else None
+    known = published("tab:mean_returns", result.config.recipe, result.config.task) if is_published(result) else None
     if known is not None:
         table.add_column("published average", justify="right")
     for row in result.summary().iter_rows(named=True):
