@@ -82,7 +82,7 @@ def fill_in(path: Path, text: str) -> None:
 
 
 def draw_decoupling() -> None:
-    """The picture of the README: an explorer that seeks novelty alone, and an exploiter that learns the task from it."""
+    """The README's picture: an explorer that seeks novelty alone, and an exploiter that learns the task from it."""
     result = derl.train("DeepSea-10", "dea2c-count", seeds=2, protocol__episodes=10_000, explorer_reward="intrinsic")
     for path in plot_decoupling(result, 0, FIGURES / "decoupling"):
         if path.suffix == ".pdf":

@@ -33,6 +33,11 @@ HALLWAY = {
 }
 
 
+def spread(recipes, *fast: str) -> list:
+    """One recipe for each algorithm in the fast suite; the rest are learnt by `make test-slow`."""
+    return [name if name in fast else pytest.param(name, marks=pytest.mark.slow) for name in recipes]
+
+
 def final_returns(task: str, recipe: str, episodes: int, seeds: int, **settings) -> list[float]:
     """Mean return of each seed over the last quarter of its evaluations."""
     settings = {"protocol__evaluate_every": episodes // 20} | settings
@@ -41,7 +46,9 @@ def final_returns(task: str, recipe: str, episodes: int, seeds: int, **settings)
     return late.group_by("run").agg(pl.col("return").mean()).sort("run")["return"].to_list()
 
 
-@pytest.mark.parametrize("recipe", DEEP_SEA)
+@pytest.mark.parametrize(
+    "recipe", spread(DEEP_SEA, "a2c-count", "ppo-count", "dea2c-count", "deppo-count", "dedqn-count")
+)
 def test_deep_sea_is_learnt(recipe):
     size, episodes = DEEP_SEA[recipe]
     returns = final_returns(f"DeepSea-{size}", recipe, episodes, seeds=4)
@@ -49,7 +56,7 @@ def test_deep_sea_is_learnt(recipe):
     assert sum(r > 0.8 for r in returns) >= 3, returns
 
 
-@pytest.mark.parametrize("recipe", HALLWAY)
+@pytest.mark.parametrize("recipe", spread(HALLWAY, "a2c-ride", "dea2c-count"))
 def test_hallway_is_learnt(recipe):
     returns = final_returns("Hallway-5-5", recipe, HALLWAY[recipe], seeds=4)
     # 0.95 is to arrive; what follows costs a little or, staying, earns nothing within these ten steps.
