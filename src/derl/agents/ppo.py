@@ -121,12 +121,14 @@ class PPO(ActorCriticAgent):
         minibatches = jax.tree.map(lambda x: x[order], batch)
 
         def step(state: ActorCriticState, minibatch: Minibatch):
-            gradient, losses = eqx.filter_grad(self.loss, has_aux=True)(state.network, minibatch, experience.constraint)
+            gradient, _ = eqx.filter_grad(self.loss, has_aux=True)(state.network, minibatch, experience.constraint)
             network, opt_state, norm = apply_gradient(self.optimiser, state.network, state.opt_state, gradient)
-            return ActorCriticState(network, opt_state), losses | {"grad_norm": norm}
+            return ActorCriticState(network, opt_state), norm
 
-        state, losses = jax.lax.scan(step, state, minibatches)
-        return state, metrics | {name: values.mean() for name, values in losses.items()}
+        state, norms = jax.lax.scan(step, state, minibatches)
+        # The losses are taken once, after the last step: reading them in every step would cost more than taking it.
+        losses = self.loss(state.network, batch, experience.constraint)[1]
+        return state, metrics | losses | {"grad_norm": norms.mean()}
 
     def check(self) -> None:
         super().check()
