@@ -28,6 +28,7 @@ from derl.agents import DQN
 from derl.agents.base import Constraint, Experience
 from derl.agents.dqn import DQNState, Learner, QNetwork, epsilon_greedy, q_loss
 from derl.agents.replay import Priorities
+from derl.core.errors import DerlError
 from derl.core.types import Discrete
 
 observe = jax.jit(lambda agent, state, clock, rollout: agent.observe(state, clock, Experience(rollout)))
@@ -235,9 +236,11 @@ def test_an_update_is_an_adam_step_and_a_soft_move_of_the_target():
     np.testing.assert_allclose(flat(learnt.learner.target), flat(learnt.learner.network), rtol=1e-5, atol=1e-6)
 
 
+PATIENT = DQN(n_steps=3, capacity=40 * ENVS, batch_size=10 * ENVS)
+
+
 def test_nothing_is_learnt_before_the_memory_can_fill_a_batch():
-    agent = DQN(n_steps=3, capacity=40 * ENVS, batch_size=10 * ENVS)
-    state = start(agent, 4)
+    agent, state = PATIENT, start(PATIENT, 4)
     moved = []
     for clock in range(4):
         rollout = random_rollout(clock, steps=4)
@@ -251,22 +254,16 @@ def test_nothing_is_learnt_before_the_memory_can_fill_a_batch():
     assert moved == [False, False, True, True]
 
 
-@pytest.mark.xfail(strict=True, reason="BUG: DQN.check accepts a capacity with which `learn` silently never learns")
-def test_a_capacity_that_passes_the_check_is_enough_to_learn():
-    agent = DQN(n_steps=3, capacity=16, batch_size=16)
-    agent.check()
-    state = start(agent, 3)  # 16 // 2 environments, in whole rollouts of 3: 6 rows, 12 entries
-    for clock in range(8):
-        rollout = random_rollout(clock, steps=3)
-        state = observe(agent, state, jnp.asarray(clock), rollout)
-        learnt, _ = learn(agent, state, KEY, jnp.asarray(clock), Experience(rollout))
-    assert (flat(learnt.learner.network) != flat(state.learner.network)).any()
+def test_a_memory_too_small_to_ever_learn_from_is_refused():
+    # 16 // 2 environments, in whole rollouts of 3: 6 rows, of which the first two never count: 8 entries.
+    with pytest.raises(DerlError, match="keeps only 8 usable steps"):
+        start(DQN(n_steps=3, capacity=16, batch_size=16), 3)
 
 
 def test_the_exploiter_is_compared_at_its_final_epsilon():
-    agent = DQN(n_steps=3, capacity=100, batch_size=1, epsilon_start=1.0, epsilon_end=0.3, learning_rate=0.0)
-    state, rollout, log_mu = filled(agent, rollouts=1), random_rollout(0), random_log_probs(4)
-    _, metrics = learn(agent, state, KEY, jnp.asarray(0), Experience(rollout, log_mu))
+    agent = dataclasses.replace(PATIENT, epsilon_start=1.0, epsilon_end=0.3, learning_rate=0.0)
+    state, rollout, log_mu = filled(agent, rollouts=3), random_rollout(0), random_log_probs(4)
+    _, metrics = learn(agent, state, KEY, jnp.asarray(2), Experience(rollout, log_mu))
     best = np.eye(ACTIONS)[numpy_mlp(state.learner.network.mlp, rollout.obs).argmax(-1)]
     pi, mu = 0.1 + 0.7 * best, np.exp(np.asarray(log_mu, np.float64))
     rho = chosen(pi / mu, rollout.action)

@@ -10,6 +10,7 @@ import sys
 import polars as pl
 import pytest
 
+from derl.bonuses import BONUSES
 from derl.cli.main import main
 
 TINY = ["--seeds", "2", "--protocol.episodes", "200", "--protocol.evaluate-every", "100"]
@@ -135,6 +136,38 @@ def test_unknown_flags_are_refused(tmp_path, monkeypatch, capsys):
     assert stop.value.code == 2
     assert "--bonus.scale" in "".join(capsys.readouterr())
     assert list(tmp_path.iterdir()) == []
+
+
+OWN_MODULE = """
+import equinox as eqx
+from derl import Count, Hallway, register
+from derl.bonuses import BONUSES
+
+class Twice(Count):
+    factor: float = 2.0
+    def step(self, state, rollout):
+        state, bonus = super().step(state, rollout)
+        return state, self.factor * bonus
+
+BONUSES["twice"] = Twice
+register("Corridor-3", lambda n: Hallway(n, 0))
+"""
+
+
+def test_a_users_own_module_adds_tasks_and_bonuses(tmp_path, monkeypatch):
+    (tmp_path / "own_parts.py").write_text(OWN_MODULE)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    flags = ["--bonus-kind", "twice", "--bonus.factor", "3", "--seeds", "1", "--protocol.episodes", "50"]
+    args = ["train", "Corridor-4", *flags, "--protocol.evaluate-every", "50", "--out", "run"]
+    try:
+        assert main(["--import", "own_parts", *args]) == 0
+    finally:
+        BONUSES.pop("twice", None)
+    bonus = json.loads((tmp_path / "run" / "config.json").read_text())["config"]["bonus"]
+    assert bonus["kind"] == "twice"
+    assert bonus["factor"] == 3.0
+    assert main(["--import", "no_such_module", "list"]) == 2
 
 
 def test_help_shows_every_setting(capsys):

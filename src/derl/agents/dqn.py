@@ -121,6 +121,12 @@ class DQN(Agent[DQNState]):
         if self.frozen_targets:
             row = row._replace(discount=None, bootstrap_obs=None)
         ring = Ring.init(row, self.capacity // num_envs, rollout_length)
+        usable = (ring.rows - (self.n_steps - 1)) * num_envs
+        require(
+            usable >= self.batch_size,
+            f"DQN: capacity {self.capacity} keeps only {usable} usable steps here, fewer than batch_size "
+            f"{self.batch_size}; raise capacity",
+        )
         priorities = Priorities.init(ring.rows * num_envs) if self.prioritised else None
         target = jax.tree.map(jnp.copy, network)
         learner = Learner(network, target, self.optimiser.init(eqx.filter(network, eqx.is_array)), priorities)

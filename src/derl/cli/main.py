@@ -42,7 +42,11 @@ def main(argv: list[str] | None = None) -> int:
     while len(args) > 1 and args[0] == "--import":
         # A user's own module, which registers tasks, agents or bonuses by name.
         sys.path.insert(0, "")
-        importlib.import_module(args[1])
+        try:
+            importlib.import_module(args[1])
+        except ModuleNotFoundError as error:
+            print(f"derl: error: cannot import {args[1]} ({error}); is it in this folder?", file=sys.stderr)
+            return 2
         args = args[2:]
     if not args:
         print(usage())

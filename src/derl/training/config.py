@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import equinox as eqx
+import jax
 
 from derl.agents import AGENTS, AnyAgent
 from derl.bonuses import BONUSES
@@ -15,6 +16,7 @@ from derl.core.errors import DerlError, UnknownNameError, require
 from derl.envs import make
 from derl.envs.base import AnyEnvironment
 from derl.training.algorithm import Algorithm, Decoupling
+from derl.training.loop import blank_run
 
 
 @dataclasses.dataclass(frozen=True)
@@ -91,7 +93,8 @@ class Config:
         )
         env = self.make_env()
         self.protocol.budget(env)
-        eqx.filter_eval_shape(lambda k: self.bonus.init(k, env.spec, self.num_envs), _key())
+        # What only the parts themselves can tell (a bonus that needs discrete observations, a memory too small).
+        eqx.filter_eval_shape(lambda k: blank_run(self.algorithm(), k), jax.random.key(0))
         return self
 
     def algorithm(self) -> Algorithm:
@@ -113,12 +116,6 @@ class Config:
     def with_value(self, path: str, value: Any) -> "Config":
         """A copy with one setting changed, named as on the command line: `bonus.scale`, `explorer.learning_rate`."""
         return _replace(self, path.replace("-", "_").split("."), value, path)
-
-
-def _key():
-    import jax
-
-    return jax.random.key(0)
 
 
 def _replace(obj: Any, names: Sequence[str], value: Any, path: str) -> Any:
