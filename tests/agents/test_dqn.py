@@ -160,7 +160,7 @@ def test_the_memory_holds_the_n_step_transitions_of_the_stream(n, length):
 
 
 def test_draws_are_rows_with_whole_sums():
-    agent = DQN(n_steps=4, capacity=10 * ENVS, batch_size=64)
+    agent = DQN(n_steps=4, capacity=100 * ENVS, batch_size=64)
     state = start(agent, 2)
     for clock in range(3):
         state = observe(agent, state, jnp.asarray(clock), random_rollout(clock, steps=2))
@@ -256,8 +256,9 @@ def test_nothing_is_learnt_before_the_memory_can_fill_a_batch():
 
 def test_a_memory_too_small_to_ever_learn_from_is_refused():
     # 16 // 2 environments, in whole rollouts of 3: 6 rows, of which the first two never count: 8 entries.
-    with pytest.raises(DerlError, match="keeps only 8 usable steps"):
-        start(DQN(n_steps=3, capacity=16, batch_size=16), 3)
+    start(DQN(n_steps=3, capacity=16, batch_size=8), 3)
+    with pytest.raises(DerlError, match="capacity 16 keeps only 8 usable steps here, fewer than batch_size 9"):
+        start(DQN(n_steps=3, capacity=16, batch_size=9), 3)
 
 
 def test_the_exploiter_is_compared_at_its_final_epsilon():

@@ -188,17 +188,29 @@ def test_one_epoch_of_one_minibatch_is_one_adam_step():
 
 
 def test_every_sample_is_used_once_in_each_epoch():
-    """With nothing learnt, the mean over minibatches is the mean over all samples: none is left out or taken twice."""
-    agent = PPO(learning_rate=0.0, epochs=3, minibatches=4)
+    epochs, minibatches, seen = 3, 4, []
+
+    class Watched(PPO):
+        """Tells which samples each loss is taken on: no two have the same target."""
+
+        def loss(self, network, batch, constraint):
+            jax.debug.callback(lambda target: seen.append(np.asarray(target).tolist()), batch.target, ordered=True)
+            return super().loss(network, batch, constraint)
+
+    agent = Watched(epochs=epochs, minibatches=minibatches)
     state, experience = random_state(agent), experience_of(2, behaviour=True)
     batch, _ = samples(agent, state.network, experience, SPEC)
-    (_, expected), _ = losses(agent, state.network, batch, None)
-    grad_norms = []
-    for seed in range(3):
-        learnt, metrics = learn(agent, state, jax.random.key(seed), experience)
-        np.testing.assert_array_equal(flat(learnt.network), flat(state.network))
-        for name in ("policy_loss", "value_loss", "entropy"):
-            np.testing.assert_allclose(metrics[name], expected[name], rtol=1e-4, atol=1e-6, err_msg=name)
-        assert int(learnt.opt_state[1][0].count) == 3 * 4, "gradient steps that Adam counted"
-        grad_norms.append(float(metrics["grad_norm"]))
-    assert len(set(grad_norms)) == 3, "minibatches are drawn anew"
+    everything = sorted(np.asarray(batch.target).tolist())
+    assert len(set(everything)) == STEPS * ENVS
+    learnt, metrics = learn(agent, state, KEY, experience)
+    jax.effects_barrier()
+    steps = [targets for targets in seen if len(targets) == STEPS * ENVS // minibatches]
+    assert len(steps) == epochs * minibatches == int(learnt.opt_state[1][0].count)
+    orders = np.reshape(steps, (epochs, -1))
+    np.testing.assert_allclose(np.sort(orders), [everything] * epochs, rtol=1e-5)
+    assert len({tuple(order) for order in orders}) == epochs, "in another order each time"
+    # What is recorded are the losses after the last step.
+    (_, expected), _ = losses(PPO(epochs=epochs), learnt.network, batch, None)
+    for name, value in expected.items():
+        np.testing.assert_allclose(metrics[name], value, rtol=1e-4, atol=1e-6, err_msg=name)
+    assert metrics["grad_norm"] > 0
