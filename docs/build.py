@@ -73,6 +73,22 @@ def table(found: dict[tuple[str, str], pl.DataFrame]) -> str:
     return "\n".join(lines)
 
 
+REFERENCE = {"a2c-count": 1020, "dea2c-count": 1089, "dedqn-count": 623, "ppo-count": 215, "a2c-icm": 564}
+"""Steps per second of the paper's own code on DeepSea-10."""
+
+
+def speed_table() -> str:
+    """The committed measurements, as Markdown."""
+    lines = ["| recipe | runs | steps/s | bare update | overhead | compile s | state MB | times the paper's code |"]
+    lines.append("|---|---:|---:|---:|---:|---:|---:|---:|")
+    for row in pl.read_csv(ROOT / "benchmarks" / "deepsea-10.csv").iter_rows(named=True):
+        speed = row["steps_per_second"]
+        cells = [row["recipe"], str(row["population"]), f"{speed:,.0f}", f"{row['bare_steps_per_second']:,.0f}"]
+        cells += [f"{row['overhead']:.2f}", f"{row['compile_seconds']:.1f}", f"{row['state_megabytes']:.1f}"]
+        lines.append("| " + " | ".join([*cells, f"{speed / REFERENCE[row['recipe']]:.0f}"]) + " |")
+    return "\n".join(lines)
+
+
 def fill_in(path: Path, text: str) -> None:
     """Replace what stands between the markers of a document."""
     document = path.read_text()
@@ -102,6 +118,7 @@ def main() -> None:
     for recipe in sorted({recipe for _, recipe in found}):
         draw_recipe(recipe, {task: found[task, recipe] for task in TASKS if (task, recipe) in found})
     fill_in(ROOT / "README.md", table(found))
+    fill_in(ROOT / "docs" / "performance.md", speed_table())
     draw_decoupling()
 
 

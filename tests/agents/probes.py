@@ -139,6 +139,22 @@ TASKS = {
         {0: 0, 1: 1},
         1.0,
     ),
+    # What to bootstrap from depends on an action that is only taken later. Exploiters whose returns pass through the
+    # explorer's choice value state 1 a little differently, and so state 0; see the tests of corrections.
+    "late choice": Task(
+        (0,),
+        {
+            (0, None): Outcome(0.0, 1, end=0.0),
+            (1, None): Outcome(0.0, 2, end=0.0),
+            (2, 0): Outcome(-1.0),
+            (2, 1): Outcome(1.0),
+        },
+        0.7,
+        {0: 0.49, 2: 1.0},
+        {2: 1},
+        1.0,
+        tolerance=0.25,
+    ),
     # 0.4 now or 1 later: what is better depends on the discount.
     "patience": Task((0,), PATIENCE, 0.8, {0: 0.8, 1: 1.0}, {0: 1}, 1.0),
     "impatience": Task((0,), PATIENCE, 0.2, {0: 0.4}, {0: 0}, 0.4),

@@ -102,8 +102,8 @@ def test_what_the_values_are_values_of(learnt, correction):
     # through the explorer's later choices. V-trace and Retrace correct these too.
     last = of_mu if correction == "none" else of_pi
     first = 0.8 * (of_pi if correction in ("vtrace", "retrace") else of_mu)
-    np.testing.assert_allclose(values[1], last, atol=0.1)
-    np.testing.assert_allclose(values[0], first, atol=0.1)
+    np.testing.assert_allclose(values[1], last, atol=0.17)
+    np.testing.assert_allclose(values[0], first, atol=0.17)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -21,11 +21,13 @@ from agents.building import (
     log_softmax,
     numpy_mlp,
     random_log_probs,
+    random_rollout,
     random_state,
 )
 from derl.agents import PPO
 from derl.agents.base import Constraint, Experience
 from derl.agents.ppo import Minibatch, clipped_policy_loss, clipped_value_loss
+from derl.core.errors import DerlError
 
 CLOCK = jnp.asarray(0)
 samples = jax.jit(lambda agent, network, experience, spec: agent.samples(network, spec, experience), static_argnums=3)
@@ -214,3 +216,20 @@ def test_every_sample_is_used_once_in_each_epoch():
     for name, value in expected.items():
         np.testing.assert_allclose(metrics[name], value, rtol=1e-4, atol=1e-6, err_msg=name)
     assert metrics["grad_norm"] > 0
+
+
+@pytest.mark.xfail(
+    strict=True, reason="BUG: minibatches without samples learn nothing; a single sample makes every weight NaN"
+)
+@pytest.mark.parametrize(("steps", "envs", "minibatches"), [(4, 2, 9), (1, 1, 1)])
+def test_too_few_samples_are_refused_or_learnt_from(steps, envs, minibatches):
+    agent = PPO(n_steps=steps, minibatches=minibatches, epochs=1)
+    try:
+        agent.check()
+        eqx.filter_eval_shape(lambda key: agent.init(key, SPEC, envs, steps), KEY)
+    except DerlError:
+        return
+    state = random_state(agent)
+    learnt, _ = learn(agent, state, KEY, Experience(random_rollout(0, steps=steps, envs=envs)))
+    assert np.isfinite(flat(learnt.network)).all()
+    assert (flat(learnt.network) != flat(state.network)).any()

@@ -71,10 +71,10 @@ def main(args: list[str]) -> None:
     command = tyro.cli(Bench, args=args, prog="derl bench")
     require(command.seconds > 0, f"--seconds must be positive, not {command.seconds}")
     require(all(p >= 1 for p in command.populations), "--populations must be at least 1")
-    configs = [recipe(name, task) for name in command.recipes for task in command.tasks]
     if hasattr(os, "sched_setaffinity"):
-        # Numbers are per core, as when every core has a population of its own.
+        # Numbers are per core. This must come before anything wakes JAX, whose threads stay where they were born.
         os.sched_setaffinity(0, {sorted(os.sched_getaffinity(0))[0]})
+    configs = [recipe(name, task) for name in command.recipes for task in command.tasks]
     columns = ("recipe", "task", "runs", "steps/s", "bare", "overhead", "compile s", "state MB", "peak MB", "reference")
     table = Table(box=None, header_style="bold")
     for name in columns:
