@@ -40,11 +40,17 @@ def random_log_probs(seed: int, shape=(STEPS, ENVS)):
     return jnp.asarray(np.log(np.random.default_rng(seed).dirichlet(np.ones(ACTIONS), shape)), jnp.float32)
 
 
+def first_step(agent, network):
+    """The optimiser's state before its first step: all zeros."""
+    shapes = jax.eval_shape(agent.optimiser.init, eqx.filter(network, eqx.is_array))
+    return jax.tree.map(lambda x: np.zeros(x.shape, x.dtype), shapes)
+
+
 def random_state(agent, seed: int = 0) -> ActorCriticState:
     """An actor-critic whose weights and biases are all random."""
     mlps = [random_mlp(SPEC.observation, (6,), outputs, seed + i) for i, outputs in enumerate((ACTIONS, 1))]
     network = ActorCritic(*mlps)
-    return ActorCriticState(network, agent.optimiser.init(eqx.filter(network, eqx.is_array)))
+    return ActorCriticState(network, first_step(agent, network))
 
 
 def numpy_mlp(network: MLP, obs) -> np.ndarray:

@@ -44,23 +44,23 @@ learn = jax.jit(lambda agent, state, experience: agent.learn(state, KEY, SPEC, C
 def test_the_losses_by_hand():
     log_pi, advantage, rho = (jnp.asarray(x) for x in ([-1.0, -2.0], [3.0, -1.0], [0.5, 2.0]))
     # -(3 (-1) + (-1) (-2)) / 2 = 0.5; weighted: -(0.5 3 (-1) + 2 (-1) (-2)) / 2 = -1.25
-    np.testing.assert_allclose(policy_loss(log_pi, advantage, 1.0), 0.5)
-    np.testing.assert_allclose(policy_loss(log_pi, advantage, rho), -1.25)
+    np.testing.assert_allclose(jax.jit(policy_loss)(log_pi, advantage, 1.0), 0.5)
+    np.testing.assert_allclose(jax.jit(policy_loss)(log_pi, advantage, rho), -1.25)
     v, target = jnp.asarray([1.0, 2.0]), jnp.asarray([3.0, 1.0])
     # (4 + 1) / 2; weighted: (0.5 4 + 2 1) / 2. No factor 1/2 (point 21 of the notes).
-    np.testing.assert_allclose(value_loss(v, target, 1.0), 2.5)
-    np.testing.assert_allclose(value_loss(v, target, rho), 2.0)
+    np.testing.assert_allclose(jax.jit(value_loss)(v, target, 1.0), 2.5)
+    np.testing.assert_allclose(jax.jit(value_loss)(v, target, rho), 2.0)
 
 
 def test_the_losses_only_move_what_they_should():
     log_pi, advantage, rho = (jnp.asarray(x) for x in ([-1.0, -2.0], [3.0, -1.0], [0.5, 2.0]))
-    gradients = jax.grad(policy_loss, argnums=(0, 1, 2))(log_pi, advantage, rho)
+    gradients = jax.jit(jax.grad(policy_loss, argnums=(0, 1, 2)))(log_pi, advantage, rho)
     # A good action becomes more likely (descent on the loss), a bad one less; advantages and weights are constants.
     np.testing.assert_allclose(gradients[0], [-0.75, 1.0])
     assert not gradients[1].any()
     assert not gradients[2].any()
     v, target = jnp.asarray([1.0, 2.0]), jnp.asarray([3.0, 1.0])
-    gradients = jax.grad(value_loss, argnums=(0, 1, 2))(v, target, rho)
+    gradients = jax.jit(jax.grad(value_loss, argnums=(0, 1, 2)))(v, target, rho)
     np.testing.assert_allclose(gradients[0], [0.5 * (1 - 3), 2 * (2 - 1)])
     assert not gradients[1].any()
     assert not gradients[2].any()
@@ -214,7 +214,7 @@ def test_initial_gains(monkeypatch):
             for weights, expected in zip(mlp.weights, (2**0.5, 2**0.5, gain), strict=True):
                 np.testing.assert_allclose(weights, expected)
             assert not any(bias.any() for bias in mlp.biases)
-    for weights in DQN(hidden=(8, 8), capacity=256).init(KEY, SPEC, 2, 5).learner.network.mlp.weights:
+    for weights in DQN(hidden=(8, 8), capacity=1000).init(KEY, SPEC, 2, 5).learner.network.mlp.weights:
         np.testing.assert_allclose(weights, 2**0.5)
 
 

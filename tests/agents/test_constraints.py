@@ -29,6 +29,10 @@ def prejudiced(state, seat: str):
     return eqx.tree_at(where, state, jnp.broadcast_to(WRONG, where(state).shape))
 
 
+in_state_0 = jax.jit(jax.vmap(lambda learnt: learnt.network.log_probs(jnp.asarray(0))))
+"""The policies of all runs there."""
+
+
 def run(population: Population, state, iterations: int):
     """Train, and give the metrics of the last fifty iterations."""
     state = population.advance(state, 0, iterations)
@@ -55,8 +59,7 @@ def actor_critics():
     state, metrics = run(population, state, ITERATIONS)
     policies = {}
     for seat in ("explorer", "exploiter"):
-        log_probs = jax.vmap(lambda s: s.network.log_probs(jnp.asarray(0)))(getattr(state, seat))
-        policies[seat] = dict(zip(runs, np.exp(np.asarray(log_probs))[:, 1], strict=True))
+        policies[seat] = dict(zip(runs, np.exp(in_state_0(getattr(state, seat)))[:, 1], strict=True))
     by_run = {name: {k: v[i] for k, v in metrics.items()} for i, name in enumerate(runs)}
     return policies, by_run
 
@@ -100,14 +103,14 @@ def test_constraints_reach_a_dqn_exploiter():
     algorithms = [algorithm(PROBE, a, b, constrained=(True, True), **alphas) for a, b, alphas in runs.values()]
     population = Population(algorithms, [0, 0, 0])
     state, metrics = run(population, prejudiced(population.init(), "explorer"), ITERATIONS)
-    q = np.asarray(jax.vmap(lambda s: s.learner.network(jnp.asarray(0)))(state.exploiter))
+    q = np.asarray(jax.jit(jax.vmap(lambda s: s.learner.network(jnp.asarray(0))))(state.exploiter))
     assert q[0].argmax() == 1, "free: the better action"
     assert metrics["divergence"][0] > 1
     assert q[1].argmax() == 0, "held near an explorer that prefers the other one"
     assert metrics["divergence"][1] < 0.05
     softmax = np.exp(q[1] / 0.1) / np.exp(q[1] / 0.1).sum()
     np.testing.assert_allclose(softmax[1], 0.018, atol=0.02)
-    policy = jax.vmap(lambda s: s.network.log_probs(jnp.asarray(0)))(state.explorer)
+    policy = np.asarray(in_state_0(state.explorer))
     best = np.eye(2)[q[2].argmax()]
     # Near the exploiter's policy at its final epsilon of 0.05, though the schedule is still at its beginning.
     np.testing.assert_allclose(np.exp(policy[2]), 0.025 + 0.95 * best, atol=0.02)

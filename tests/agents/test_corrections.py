@@ -3,14 +3,13 @@
 import dataclasses
 from functools import partial
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 from core.building import random_mlp
 
-from agents.building import KEY
+from agents.building import KEY, first_step
 from agents.probes import STATES, TASKS, Outcome, Task
 from agents.training import algorithm
 from derl.agents import A2C, DQN, PPO
@@ -38,7 +37,7 @@ def fresh(seed: int) -> ActorCriticState:
     """An actor-critic at the start, with an almost uniform policy."""
     actor = random_mlp(Discrete(STATES), (8,), 2, seed, scale=0.3)
     network = ActorCritic(actor, random_mlp(Discrete(STATES), (8,), 1, seed + 1))
-    return ActorCriticState(network, AGENT.optimiser.init(eqx.filter(network, eqx.is_array)))
+    return ActorCriticState(network, first_step(AGENT, network))
 
 
 def with_correction(correction, state, rollout, log_mu):
@@ -63,7 +62,7 @@ def learnt():
     learners = {name: partial(with_correction, name) for name in CORRECTIONS}
     learners |= {name: partial(with_constraint, name) for name in NAMES}
     states = {name: fresh(i) for i, name in enumerate(CORRECTIONS)}
-    states |= {name: jax.tree.map(lambda x: jnp.stack([x, x]), fresh(9)) for name in NAMES}
+    states |= {name: jax.tree.map(lambda x: np.stack([x, x]), fresh(9)) for name in NAMES}
 
     def iteration(carry, key):
         collector, states = carry

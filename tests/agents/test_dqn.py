@@ -18,6 +18,7 @@ from agents.building import (
     SPEC,
     adam_step,
     chosen,
+    first_step,
     flat,
     log_softmax,
     numpy_mlp,
@@ -48,9 +49,9 @@ def q_network(seed: int, dueling: bool = False) -> QNetwork:
 def start(agent: DQN, length: int) -> DQNState:
     """The first state, with random networks that differ from each other."""
     shapes = eqx.filter_eval_shape(lambda key: agent.init(key, SPEC, ENVS, length), KEY)
-    state = jax.tree.map(lambda x: jnp.zeros(x.shape, x.dtype), shapes)
+    state = jax.tree.map(lambda x: np.zeros(x.shape, x.dtype), shapes)
     network, target = q_network(0, agent.dueling), q_network(1, agent.dueling)
-    opt_state = agent.optimiser.init(eqx.filter(network, eqx.is_array))
+    opt_state = first_step(agent, network)
     priorities = Priorities.init(state.replay.rows * ENVS) if agent.prioritised else None
     return eqx.tree_at(lambda s: s.learner, state, Learner(network, target, opt_state, priorities))
 
@@ -78,7 +79,7 @@ def test_the_loss_by_hand():
     q, target, weight = (jnp.asarray(x) for x in ([1.0, 2.0], [3.0, 1.0], [0.5, 2.0]))
     np.testing.assert_allclose(q_loss(q, target), 2.5)
     np.testing.assert_allclose(q_loss(q, target, weight), 2.0)
-    gradients = jax.grad(q_loss, argnums=(0, 1))(q, target, weight)
+    gradients = jax.jit(jax.grad(q_loss, argnums=(0, 1)))(q, target, weight)
     np.testing.assert_allclose(gradients[0], [0.5 * (1 - 3), 2 * (2 - 1)])
     assert not gradients[1].any(), "targets are constants"
 
@@ -132,7 +133,7 @@ def as_numpy(rollout):
     return jax.tree.map(np.asarray, rollout)
 
 
-@pytest.mark.parametrize(("n", "length"), [(1, 2), (3, 2), (4, 2), (3, 5)])
+@pytest.mark.parametrize(("n", "length"), [(1, 2), (4, 2), (3, 5)])
 def test_the_memory_holds_the_n_step_transitions_of_the_stream(n, length):
     agent = DQN(n_steps=n, capacity=10 * ENVS, gamma=0.9, batch_size=1)
     state = start(agent, length)

@@ -43,7 +43,7 @@ def test_the_clipped_policy_loss_by_hand():
     ratio, advantage = jnp.asarray([1.5, 0.5, 1.5, 0.5, 1.05]), jnp.asarray([2.0, 2.0, -2.0, -2.0, 1.0])
     # min(3, 1.1 2), min(1, 0.9 2), min(-3, -2.2), min(-1, -1.8), 1.05: 2.2 + 1 - 3 - 1.8 + 1.05 = -0.55
     np.testing.assert_allclose(clipped_policy_loss(ratio, advantage, 0.1), 0.11, rtol=1e-5)
-    gradient = jax.grad(clipped_policy_loss)(ratio, advantage, 0.1)
+    gradient = jax.jit(jax.grad(clipped_policy_loss))(ratio, advantage, 0.1)
     # Moved far enough in the advantage's direction: no further. Moved the wrong way: all the way back.
     np.testing.assert_allclose(gradient, [0, -0.4, 0.4, 0, -0.2], atol=1e-7)
 
@@ -61,7 +61,7 @@ def test_the_clipped_value_loss_by_hand():
     # Near the old value: as it is. Far towards the target: as if it had moved by 0.1 only. Far away: as it is.
     expected = [0.5 * 0.95**2, 0.5 * 0.9**2, 0.5 * 1.5**2]
     np.testing.assert_allclose(clipped_value_loss(v, v_old, target, 0.1), expected, rtol=1e-5)
-    gradient = jax.grad(lambda v: clipped_value_loss(v, v_old, target, 0.1).sum())(v)
+    gradient = jax.jit(jax.grad(lambda v: clipped_value_loss(v, v_old, target, 0.1).sum()))(v)
     np.testing.assert_allclose(gradient, [-0.95, 0.0, -1.5], rtol=1e-5)
 
 
@@ -218,18 +218,35 @@ def test_every_sample_is_used_once_in_each_epoch():
     assert metrics["grad_norm"] > 0
 
 
-@pytest.mark.xfail(
-    strict=True, reason="BUG: minibatches without samples learn nothing; a single sample makes every weight NaN"
-)
-@pytest.mark.parametrize(("steps", "envs", "minibatches"), [(4, 2, 9), (1, 1, 1)])
-def test_too_few_samples_are_refused_or_learnt_from(steps, envs, minibatches):
-    agent = PPO(n_steps=steps, minibatches=minibatches, epochs=1)
+@pytest.mark.xfail(strict=True, reason="BUG: with more minibatches than samples every one is empty: nothing is learnt")
+def test_minibatches_without_samples_are_refused():
+    agent, sizes = PPO(n_steps=STEPS, minibatches=STEPS * ENVS + 1), []
+
+    class Watched(PPO):
+        """Tells how many samples each loss is taken on."""
+
+        def loss(self, network, batch, constraint):
+            sizes.append(batch.action.shape[0])
+            return super().loss(network, batch, constraint)
+
     try:
         agent.check()
-        eqx.filter_eval_shape(lambda key: agent.init(key, SPEC, envs, steps), KEY)
+        eqx.filter_eval_shape(lambda key: agent.init(key, SPEC, ENVS, STEPS), KEY)
     except DerlError:
         return
-    state = random_state(agent)
-    learnt, _ = learn(agent, state, KEY, Experience(random_rollout(0, steps=steps, envs=envs)))
-    assert np.isfinite(flat(learnt.network)).all()
-    assert (flat(learnt.network) != flat(state.network)).any()
+    agent = Watched(n_steps=STEPS, minibatches=STEPS * ENVS + 1)
+    eqx.filter_eval_shape(agent.learn, random_state(agent), KEY, SPEC, CLOCK, experience_of(0))
+    assert min(sizes) > 0
+
+
+@pytest.mark.xfail(strict=True, reason="BUG: the deviation of a single sample, over 1 - 1, is not a number")
+def test_a_single_sample_is_refused_or_learnt_from():
+    agent = PPO(n_steps=1, minibatches=1)
+    try:
+        agent.check()
+        eqx.filter_eval_shape(lambda key: agent.init(key, SPEC, 1, 1), KEY)
+    except DerlError:
+        return
+    rollout = random_rollout(0, steps=1, envs=1)
+    batch, _ = samples(agent, random_state(agent).network, Experience(rollout), SPEC)
+    assert np.isfinite(batch.advantage).all()
