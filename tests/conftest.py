@@ -1,4 +1,4 @@
-"""Shared by all tests: where helpers are found, and a compilation cache that makes a second run of the suite fast."""
+"""Shared by all tests: where their helpers are found."""
 
 import sys
 from pathlib import Path

@@ -64,7 +64,7 @@ def key_for(key: PRNGKeyArray, clock: Clock, purpose: int) -> PRNGKeyArray:
     """A key of its own for every iteration and purpose.
 
     The run's key is itself the output of a hash, so flipping some of its bits by the clock is enough; hashing again
-    in every iteration (`fold_in`) would cost a tenth of a small run's time.
+    in every iteration (`fold_in`) would only add operations.
     """
     flips = jnp.stack([jnp.asarray(purpose, jnp.uint32), clock.astype(jnp.uint32)])
     return jax.random.wrap_key_data(jax.random.key_data(key) ^ flips)
