@@ -218,7 +218,6 @@ def test_every_sample_is_used_once_in_each_epoch():
     assert metrics["grad_norm"] > 0
 
 
-@pytest.mark.xfail(strict=True, reason="BUG: with more minibatches than samples every one is empty: nothing is learnt")
 def test_minibatches_without_samples_are_refused():
     agent, sizes = PPO(n_steps=STEPS, minibatches=STEPS * ENVS + 1), []
 
@@ -239,7 +238,6 @@ def test_minibatches_without_samples_are_refused():
     assert min(sizes) > 0
 
 
-@pytest.mark.xfail(strict=True, reason="BUG: the deviation of a single sample, over 1 - 1, is not a number")
 def test_a_single_sample_is_refused_or_learnt_from():
     agent = PPO(n_steps=1, minibatches=1)
     try:

@@ -130,6 +130,15 @@ class PPO(ActorCriticAgent):
         losses = self.loss(state.network, batch, experience.constraint)[1]
         return state, metrics | losses | {"grad_norm": norms.mean()}
 
+    def init(self, key: PRNGKeyArray, spec: Spec, num_envs: int, rollout_length: int) -> ActorCriticState:
+        samples = max(self.n_steps, rollout_length) * num_envs
+        require(
+            samples >= max(self.minibatches, 2),
+            f"PPO: a rollout has {samples} samples here, too few for {self.minibatches} minibatches (2 at least are "
+            "needed); raise n_steps or num_envs, or lower minibatches",
+        )
+        return super().init(key, spec, num_envs, rollout_length)
+
     def check(self) -> None:
         super().check()
         require(self.epochs >= 1, f"PPO: epochs must be at least 1, not {self.epochs}")
