@@ -1,0 +1,91 @@
+"""A case is one thing whose returns a table reports: a recipe on a task, with some settings changed."""
+
+import dataclasses
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from derl.core.errors import DerlError, require
+from derl.training.config import Config, Run
+from derl.training.recipes import recipe as make_recipe
+
+Setting = float | str | bool
+"""What a setting may be changed to."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Case:
+    """A recipe on a task, and the settings in which it differs from the recipe. Hashable: cases are keys."""
+
+    recipe: str
+    task: str
+    changes: tuple[tuple[str, Setting], ...] = ()
+    """Setting and value, sorted by setting: (("bonus.scale", 0.1),)."""
+
+    @staticmethod
+    def of(recipe: str, task: str, changes: Mapping[str, Setting] | None = None) -> "Case":
+        """A case with its changes in order."""
+        return Case(recipe, task, tuple(sorted((changes or {}).items())))
+
+    @property
+    def setting(self) -> str:
+        """The changes as text, for tables and files; empty for the recipe as it is."""
+        return setting_text(dict(self.changes))
+
+    def config(self, env_options: Mapping[str, Any] | None = None) -> Config:
+        """The whole configuration."""
+        config = make_recipe(self.recipe, self.task, **(env_options or {}))
+        for path, value in self.changes:
+            config = config.with_value(path, value)
+        return config
+
+    def runs(self, seeds: Iterable[int], protocol: Mapping[str, int] | None = None) -> list[Run]:
+        """A run for every seed. `protocol` overrides how long to train and how to evaluate."""
+        config = self.config()
+        for name, value in (protocol or {}).items():
+            config = config.with_value(f"protocol.{name}", value)
+        values: Any = dict(self.changes)
+        return [Run(seed, values, config) for seed in seeds]
+
+
+def setting_text(changes: Mapping[str, Setting]) -> str:
+    """Changes as text: `bonus.scale=0.1, explorer_reward=intrinsic`."""
+    return ", ".join(f"{name}={_text(value)}" for name, value in sorted(changes.items()))
+
+
+def _text(value: Setting) -> str:
+    return f"{value:g}" if isinstance(value, float) else json.dumps(value).strip('"')
+
+
+def parse_setting(text: str) -> dict[str, Setting]:
+    """`setting_text`, read back."""
+    changes: dict[str, Setting] = {}
+    for part in filter(None, (p.strip() for p in text.split(","))):
+        name, equals, value = part.partition("=")
+        require(bool(equals), f"a setting is written name=value, not {part!r}")
+        changes[name.strip()] = parse_value(value.strip())
+    return changes
+
+
+def parse_value(text: str) -> Setting:
+    """A number, true, false, or text."""
+    if text.lower() in ("true", "false"):
+        return text.lower() == "true"
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
+def case_of(recipe: str, task: str, setting: str) -> Case:
+    """The case with these names, as they stand in a frame of results."""
+    return Case.of(recipe, task, parse_setting(setting))
+
+
+def check_case(case: Case) -> None:
+    """Raise a `DerlError` that names the case if its configuration makes no sense."""
+    try:
+        case.config().check()
+    except DerlError as error:
+        where = f"{case.recipe} on {case.task}" + (f" with {case.setting}" if case.changes else "")
+        raise DerlError(f"{where}: {error}") from None
