@@ -11,6 +11,7 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, Shaped
 
 from derl.agents.divergences import kl
 from derl.agents.returns import importance_weights
+from derl.bonuses.base import CurrentBonus
 from derl.core.errors import require
 from derl.core.types import Rollout, Spec
 
@@ -36,6 +37,8 @@ class Experience(eqx.Module):
     behaviour: Float[Array, "T E A"] | None = None
     """Log-probabilities of the policy that acted; None when it is the learner's own."""
     constraint: Constraint | None = None
+    bonus: CurrentBonus | None = None
+    """For agents that recompute it: the bonus as it is now. The rollout's reward then comes without it."""
 
 
 class Agent(eqx.Module, Generic[State]):
@@ -60,6 +63,11 @@ class Agent(eqx.Module, Generic[State]):
     """Whether `learn` learns from the experience given (rather than from a memory filled by `observe`)."""
 
     @property
+    def recomputes(self) -> bool:
+        """Whether the agent rewards remembered steps with the bonus as it is now, instead of as it was then."""
+        return False
+
+    @property
     @abc.abstractmethod
     def rollout_length(self) -> int:
         """How many steps of each environment to collect before learning."""
@@ -71,6 +79,14 @@ class Agent(eqx.Module, Generic[State]):
     @abc.abstractmethod
     def logits(self, state: State, obs: Shaped[Array, "*b_obs"], clock: Clock) -> Float[Array, "*b A"]:
         """The policy that acts during training, as log-probabilities up to a constant."""
+
+    def preferences(self, state: State, obs: Shaped[Array, "*b_obs"], clock: Clock) -> Float[Array, "*b A"]:
+        """How much the agent wants each action, in its own units; `act_on` makes a policy of it (or of a mixture)."""
+        return self.log_probs(state, obs, clock)
+
+    def act_on(self, state: State, preferences: Float[Array, "*b A"], clock: Clock) -> Float[Array, "*b A"]:
+        """The policy that acts on given preferences, as log-probabilities up to a constant."""
+        return preferences
 
     def log_probs(self, state: State, obs: Shaped[Array, "*b_obs"], clock: Clock) -> Float[Array, "*b A"]:
         """The policy that acts during training."""

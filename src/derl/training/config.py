@@ -91,6 +91,11 @@ class Config:
             self.exploiter is not None or not any(alphas),
             "decoupling: a divergence constraint needs an exploiter; this recipe has none",
         )
+        require(self.exploiter is not None or not decoupling.mixture, "decoupling: a mixture needs an exploiter")
+        require(
+            not (self.explorer.recomputes and self.normalise_observations),
+            "an explorer that recomputes its bonus needs observations as they are: turn normalise_observations off",
+        )
         env = self.make_env()
         self.protocol.budget(env)
         # What only the parts themselves can tell (a bonus that needs discrete observations, a memory too small).
@@ -111,6 +116,7 @@ class Config:
             self.normalise_observations,
             self.normalise_rewards,
             (alphas[0] != 0, alphas[1] != 0),
+            self.decoupling.mixture != 0,
         )
 
     def with_value(self, path: str, value: Any) -> "Config":
