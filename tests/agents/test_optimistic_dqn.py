@@ -54,9 +54,7 @@ def test_the_untried_is_taken_and_bootstrapped_from():
     best = int(np.argmax(q + optimism))
     assert int(AGENT.greedy(state, jnp.asarray(1))) == best
     batch = AGENT.refresh(state, BATCH, None)
-    target = AGENT.target_values(
-        state.learner, batch.reward, batch.discount, batch.bootstrap_obs, batch.optimism
-    )
+    target = AGENT.target_values(state.learner, batch.reward, batch.discount, batch.bootstrap_obs, batch.optimism)
     np.testing.assert_allclose(target, [0.5 + 0.9 * (q_target + optimism)[best], 0.0], rtol=1e-5)
 
 

@@ -2,6 +2,7 @@
 
 import dataclasses
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -33,9 +34,7 @@ def numbers(explorer):
     state = init_run(algorithm, jax.random.key(3))
     # Far from uniform, so that the floor matters.
     actor = jax.tree.map(lambda w: 300 * w, state.exploiter.network.actor)
-    state = dataclasses.replace(
-        state, exploiter=dataclasses.replace(state.exploiter, network=dataclasses.replace(state.exploiter.network, actor=actor))
-    )
+    state = eqx.tree_at(lambda s: s.exploiter.network.actor, state, actor)
     clock = jnp.asarray(0)
     wanted = algorithm.explorer.preferences(state.explorer, OBS, clock)
     advice = algorithm.exploiter.log_probs(state.exploiter, OBS, clock)

@@ -58,9 +58,15 @@ class Agent(eqx.Module, Generic[State]):
     """Nonlinearity of the hidden layers: relu or tanh."""
     updates_per_rollout: int = eqx.field(default=1, static=True)
     """How many times the agent learns after each rollout."""
+    updates_per_step: float = eqx.field(default=0.0, static=True)
+    """How many times it learns for each step of the rollout, over all environments (0: see `updates_per_rollout`)."""
 
     uses_rollout: ClassVar[bool] = True
     """Whether `learn` learns from the experience given (rather than from a memory filled by `observe`)."""
+
+    def updates(self, steps: int) -> int:
+        """How many times the agent learns after a rollout of so many steps."""
+        return max(1, round(self.updates_per_step * steps)) if self.updates_per_step else self.updates_per_rollout
 
     @property
     def recomputes(self) -> bool:
@@ -119,6 +125,7 @@ class Agent(eqx.Module, Generic[State]):
         require(self.max_grad_norm > 0, f"{name}: max_grad_norm must be positive, not {self.max_grad_norm}")
         require(all(h > 0 for h in self.hidden), f"{name}: hidden layer sizes must be positive, not {self.hidden}")
         require(self.updates_per_rollout >= 1, f"{name}: updates_per_rollout must be at least 1")
+        require(self.updates_per_step >= 0, f"{name}: updates_per_step must not be negative")
 
 
 AnyAgent = Agent[Any]

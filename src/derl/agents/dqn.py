@@ -105,7 +105,7 @@ class DQN(Agent[DQNState]):
     temperature: float = 0.1
     """Of the softmax of Q that a divergence constraint sees: the greedy policy itself has no gradient."""
     collect_steps: int = eqx.field(default=5, static=True)
-    """Explorer only: steps of each environment between updates."""
+    """Explorer only: steps of each environment between updates (0: as many as the longest episode has)."""
     recompute_bonus: bool = eqx.field(default=False, static=True)
     """Explorer only: reward replayed steps with the bonus as it is now (needs n_steps 1 and targets not frozen)."""
     output_gain: float = eqx.field(default=2**0.5, static=True)
@@ -300,7 +300,7 @@ class DQN(Agent[DQNState]):
             require(0 <= value <= 1, f"DQN: {name} must be between 0 and 1, not {value}")
         require(self.epsilon_steps > 0, f"DQN: epsilon_steps must be positive, not {self.epsilon_steps}")
         require(self.temperature > 0, f"DQN: temperature must be positive, not {self.temperature}")
-        require(self.collect_steps >= 1, f"DQN: collect_steps must be at least 1, not {self.collect_steps}")
+        require(self.collect_steps >= 0, f"DQN: collect_steps must not be negative, it is {self.collect_steps}")
         require(
             not self.recompute_bonus or (self.n_steps == 1 and not self.frozen_targets),
             "DQN: recompute_bonus needs n_steps 1 and targets that are not frozen",

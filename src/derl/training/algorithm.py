@@ -72,8 +72,8 @@ class Algorithm(eqx.Module):
 
     @property
     def rollout_length(self) -> int:
-        """Steps of each environment in one iteration."""
-        return self.explorer.rollout_length
+        """Steps of each environment in one iteration: what the explorer wants, or as many as the longest episode."""
+        return self.explorer.rollout_length or self.env.max_episode_steps
 
     @property
     def steps_per_iteration(self) -> int:

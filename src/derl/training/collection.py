@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PRNGKeyArray, Shaped
 
-from derl.agents.returns import UNROLL
+from derl.agents.returns import unrolled
 from derl.core.types import Rollout
 from derl.envs.base import AnyEnvironment
 
@@ -81,7 +81,7 @@ def collect(
 
     start = (collector.env_state, collector.obs, collector.episode_return, collector.luck)
     (env_state, obs, episode_return, luck), (seen, action, answer, logits, returns) = jax.lax.scan(
-        step, start, (gumbel, (keys[:, 0], keys[:, 1])), unroll=min(length, UNROLL)
+        step, start, (gumbel, (keys[:, 0], keys[:, 1])), unroll=unrolled(length)
     )
     rollout = Rollout(seen, action, answer.reward, answer.obs, answer.terminated, answer.truncated, obs)
     done = rollout.done

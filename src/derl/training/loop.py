@@ -158,9 +158,10 @@ def constraint(algorithm: Algorithm, alpha: float | Array, log_probs: Float[Arra
 
 def learn_repeatedly(agent: AnyAgent, state, key, spec, clock, experience: Experience) -> tuple[Any, Metrics]:
     """Let an agent learn as often as it wants to after a rollout."""
-    if agent.updates_per_rollout == 1:
+    updates = agent.updates(experience.rollout.reward.size)
+    if updates == 1:
         return agent.learn(state, key, spec, clock, experience)
-    keys = jax.random.split(key, agent.updates_per_rollout)
+    keys = jax.random.split(key, updates)
     state, metrics = jax.lax.scan(lambda s, k: agent.learn(s, k, spec, clock, experience), state, keys)
     return state, jax.tree.map(lambda m: m.mean(0), metrics)
 
