@@ -3,14 +3,13 @@
 import dataclasses
 from functools import cache
 from importlib import resources
-from itertools import product
 from typing import Literal
 
 import polars as pl
 
 from derl.envs.registry import PAPER_TASKS
 from derl.experiments.cases import Case, Setting
-from derl.training.recipes import RECIPES, TABLE_1
+from derl.training.recipes import RECIPES
 
 Statistic = Literal["average", "maximum"]
 

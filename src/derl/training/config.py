@@ -12,7 +12,7 @@ import jax
 from derl.agents import AGENTS, AnyAgent
 from derl.bonuses import BONUSES
 from derl.bonuses.base import AnyBonus
-from derl.core.errors import DerlError, UnknownNameError, require
+from derl.core.errors import DerlError, UnknownNameError, check_choices, require
 from derl.envs import make
 from derl.envs.base import AnyEnvironment
 from derl.training.algorithm import Algorithm, Decoupling
@@ -82,8 +82,10 @@ class Config:
     def check(self) -> "Config":
         """Raise a `DerlError` if anything makes no sense; else give the configuration itself."""
         require(self.num_envs >= 1, f"num_envs must be at least 1, not {self.num_envs}")
+        check_choices(self)
         for part in (self.explorer, self.bonus, self.exploiter, self.decoupling, self.protocol):
             if part is not None:
+                check_choices(part)
                 part.check()
         decoupling = self.decoupling
         alphas = (decoupling.alpha_explorer, decoupling.alpha_exploiter)
