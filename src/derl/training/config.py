@@ -79,8 +79,11 @@ class Config:
         """The environment."""
         return make(self.task, **self.env_options) if self.env is None else self.env
 
-    def check(self) -> "Config":
-        """Raise a `DerlError` if anything makes no sense; else give the configuration itself."""
+    def check(self, shapes: bool = True) -> "Config":
+        """Raise a `DerlError` if anything makes no sense; else give the configuration itself.
+
+        Without `shapes` it takes a millisecond, but does not ask the parts whether they fit each other.
+        """
         require(self.num_envs >= 1, f"num_envs must be at least 1, not {self.num_envs}")
         check_choices(self)
         for part in (self.explorer, self.bonus, self.exploiter, self.decoupling, self.protocol):
@@ -95,8 +98,9 @@ class Config:
         )
         env = self.make_env()
         self.protocol.budget(env)
-        # What only the parts themselves can tell (a bonus that needs discrete observations, a memory too small).
-        eqx.filter_eval_shape(lambda k: blank_run(self.algorithm(), k), jax.random.key(0))
+        if shapes:
+            # What only the parts themselves can tell (a bonus that needs discrete observations, a memory too small).
+            eqx.filter_eval_shape(lambda k: blank_run(self.algorithm(), k), jax.random.key(0))
         return self
 
     def algorithm(self) -> Algorithm:
@@ -129,6 +133,8 @@ def _replace(obj: Any, names: Sequence[str], value: Any, path: str) -> Any:
         value = _replace(old, names[1:], value, path)
     elif isinstance(old, float) and not isinstance(value, float):
         value = _number(value, path)
+    elif type(old) is int and isinstance(value, float) and value.is_integer():
+        value = int(value)
     return dataclasses.replace(obj, **{names[0]: value})  # pyright: ignore[reportArgumentType]
 
 
