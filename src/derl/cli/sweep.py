@@ -21,6 +21,7 @@ from derl.cli.train import parse_seeds
 from derl.core.errors import require
 from derl.experiments.cases import parse_setting, setting_text
 from derl.experiments.experiment import Experiment, read_experiment
+from derl.experiments.planner import results_of
 from derl.experiments.store import Store
 from derl.experiments.sweep import Plan, Sweep, SweepProgress, make_plan
 
@@ -161,7 +162,7 @@ def main(args: list[str]) -> None:
     if plan is None:
         return
     store = Store(command.store, read_only=True)
-    show_returns(experiment, store.frame({member.key for member in plan.members}, ["return", "steps"]))
+    show_returns(experiment, results_of(store, plan.members, ["return", "steps"]))
 
 
 def show_returns(experiment: Experiment, frame: pl.DataFrame) -> None:

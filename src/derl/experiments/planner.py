@@ -2,18 +2,20 @@
 
 import dataclasses
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
 import jax
 import numpy as np
+import polars as pl
 
 from derl.agents.dqn import DQN
 from derl.agents.ppo import PPO
 from derl.core.types import Box
 from derl.experiments.cases import Case
 from derl.experiments.identity import config_key, seed_key
+from derl.experiments.store import Store, relabelled
 from derl.training.config import Config, Run
 
 CACHE_BYTES = 4_000_000
@@ -75,6 +77,12 @@ def members_of(pairs: Sequence[tuple[Case, int]]) -> list[Member]:
     return members[::-1]
 
 
+def results_of(store: Store, members: Sequence[Member], columns: Sequence[str] | None = None) -> pl.DataFrame:
+    """The results frame of an experiment's runs as far as they are in the store, by the experiment's own names."""
+    cases = {m.key: (m.case.recipe, m.case.task, m.case.setting) for m in members}
+    return relabelled(store.frame(cases, columns), cases)
+
+
 def steps_of(config: Config) -> int:
     """Environment steps of a run."""
     return config.protocol.budget(config.make_env())[0]
@@ -131,31 +139,39 @@ def plan(
     members: Sequence[Member],
     *,
     workers: int,
+    done: Collection[str] = (),
     known: Mapping[tuple[str, str], float] | None = None,
     most: int = MOST_RUNS,
 ) -> list[Job]:
-    """Jobs, longest first.
+    """Jobs of the runs that are not among `done`, longest first.
 
-    `known` gives measured seconds per step of a recipe and task. No job is longer than its fair share of the whole
-    where it can be split, so that all workers are busy to the end.
+    Who goes with whom depends only on the whole experiment, not on what is done or how fast the machine turned out to
+    be: programs of another size may round differently, and a sweep that was interrupted is to give the same numbers as
+    one that was not. `known` gives measured seconds per step of a recipe and task, for the order of the jobs.
     """
+    jobs = []
+    for group in partition(members, workers, most):
+        left = tuple(member for member in group if member.key not in done)
+        if left:
+            jobs.append(Job(left, sum(_seconds(member, known or {}) for member in left)))
+    return sorted(jobs, key=lambda job: (-job.seconds, job.name))
+
+
+def partition(members: Sequence[Member], workers: int, most: int) -> list[list[Member]]:
+    """Runs in groups that share a program, none so large that it would keep one worker busy after all others."""
     programs: dict[Any, list[Member]] = {}
     for member in members:
         programs.setdefault(program_of(member.config), []).append(member)
-    seconds = {program: _seconds(group[0], known or {}) for program, group in programs.items()}
+    seconds = {program: expected_seconds(group[0].config) for program, group in programs.items()}
     total = sum(seconds[program] * len(group) for program, group in programs.items())
-    jobs = []
+    groups = []
     for program, group in programs.items():
-        size = population_size(group[0].config, most)
         fair = max(1, int(total / workers / 2 / max(seconds[program], 1e-9)))
-        count = -(-len(group) // min(size, fair))
-        for part in np.array_split(np.arange(len(group)), count):
-            jobs.append(Job(tuple(group[i] for i in part), seconds[program] * len(part)))
-    return sorted(jobs, key=lambda job: (-job.seconds, job.name))
+        count = -(-len(group) // min(population_size(group[0].config, most), fair))
+        groups += [[group[i] for i in part] for part in np.array_split(np.arange(len(group)), count)]
+    return groups
 
 
 def _seconds(member: Member, known: Mapping[tuple[str, str], float]) -> float:
     rate = known.get((member.case.recipe, member.case.task))
-    if rate is not None:
-        return rate * steps_of(member.config)
-    return expected_seconds(member.config)
+    return expected_seconds(member.config) if rate is None else rate * steps_of(member.config)

@@ -167,6 +167,16 @@ class Store:
         return [Entry(*row) for row in self._db.execute(f"SELECT {names} FROM runs")]
 
 
+def relabelled(frame: pl.DataFrame, cases: Mapping[str, tuple[str, str, str]]) -> pl.DataFrame:
+    """A results frame with runs called by other names: recipe, task and setting by content address.
+
+    A run is stored under the name it was first asked for by; lambda = 1 may be the recipe as it is.
+    """
+    names = pl.DataFrame([(k, *v) for k, v in cases.items()], ["key", *TEXT], orient="row")
+    order = frame.columns
+    return frame.drop(list(TEXT)).join(names, on="key", how="inner", maintain_order="left").select(order)
+
+
 def empty_frame() -> pl.DataFrame:
     """A results frame without rows."""
     schema: dict[str, Any] = {"run": pl.Int64, "key": pl.String, **TEXT, "seed": pl.Int64, "evaluation": pl.Int64}

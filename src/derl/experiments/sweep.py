@@ -80,12 +80,11 @@ def make_plan(experiment: Experiment, path: Path, workers: int | None = None) ->
         store = Store(path)
         known, stored = store.seconds_of(), store.keys()
         store.close()
-    left = {m.key: m for m in members if m.key not in stored}
-    begun = [job for job in begun_jobs(path) if all(m.key in left for m in job.members)]
-    for job in begun:
-        for member in job.members:
-            left.pop(member.key, None)
-    jobs = plan(list(left.values()), workers=workers, known=known, most=MOST_RUNS_GPU if gpu else MOST_RUNS)
+    most = MOST_RUNS_GPU if gpu else MOST_RUNS
+    wanted = {m.key for m in members} - stored
+    begun = [job for job in begun_jobs(path) if wanted.issuperset(m.key for m in job.members)]
+    taken = stored | {m.key for job in begun for m in job.members}
+    jobs = plan(members, workers=workers, done=taken, known=known, most=most)
     return Plan(tuple(members), (*begun, *jobs), workers)
 
 

@@ -121,13 +121,16 @@ class Config:
 
     def with_value(self, path: str, value: Any) -> "Config":
         """A copy with one setting changed, named as on the command line: `bonus.scale`, `explorer.learning_rate`."""
-        return _replace(self, path.replace("-", "_").split("."), value, path)
+        try:
+            return _replace(self, path.replace("-", "_").split("."), value, path)
+        except UnknownNameError:
+            raise UnknownNameError("setting", path, setting_paths(self)) from None
 
 
 def _replace(obj: Any, names: Sequence[str], value: Any, path: str) -> Any:
     fields = {f.name: f for f in dataclasses.fields(obj)} if dataclasses.is_dataclass(obj) else {}
     if names[0] not in fields:
-        raise UnknownNameError("setting", path, setting_paths(obj) if fields else ())
+        raise UnknownNameError("setting", path, ())
     old = getattr(obj, names[0])
     if len(names) > 1:
         value = _replace(old, names[1:], value, path)
