@@ -1,7 +1,6 @@
 """A frame of results from many runs, grouped once, so that every table and figure can ask for a case by name."""
 
 from collections.abc import Mapping
-from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -49,20 +48,23 @@ class Results:
         check_columns(frame)
         self.frame = without_failures(frame).sort(*NAMES, "run", "evaluation")
         self._columns: dict[str, np.ndarray] = {}
-        require(
-            not self.frame.select(*NAMES, "run", "evaluation").is_duplicated().any(),
-            "some runs have an evaluation twice: every run of a frame needs a number of its own",
-        )
-
-    @cached_property
-    def rows(self) -> Mapping[Case, slice]:
+        # How many evaluations each run has had, in the frame's order, and how many runs each case.
+        runs = self.frame.group_by([*NAMES, "run"], maintain_order=True).len()
+        cases = runs.group_by(NAMES, maintain_order=True).agg(pl.len().alias("runs"), pl.col("len").sum())
+        self._lengths = runs["len"].to_numpy().astype(np.int64)
+        self.rows: Mapping[Case, slice] = _slices(cases, "len")
         """Where the rows of each case are."""
-        groups = self.frame.group_by(NAMES, maintain_order=True).len()
-        ends = groups["len"].cum_sum().to_list()
-        names = groups.select(NAMES).iter_rows()
-        return {
-            case_of(*name): slice(end - size, end) for name, size, end in zip(names, groups["len"], ends, strict=True)
-        }
+        self._runs = _slices(cases, "runs")
+        self._check_evaluations()
+
+    def _check_evaluations(self) -> None:
+        evaluations = self._column("evaluation")
+        first = np.zeros(len(evaluations), bool)
+        first[np.cumsum(self._lengths)[:-1]] = True
+        repeated = (np.diff(evaluations) == 0) & ~first[1:]
+        require(
+            not repeated.any(), "some runs have an evaluation twice: every run of a frame needs a number of its own"
+        )
 
     @property
     def cases(self) -> list[Case]:
@@ -76,12 +78,11 @@ class Results:
         """A column of a case, NaN where a run lacks an evaluation; None if there is nothing of it."""
         if case not in self.rows or column not in self.frame.columns:
             return None
-        where = self.rows[case]
-        runs, rows = np.unique(self._column("run")[where], return_inverse=True)
+        where, lengths = self.rows[case], self.lengths(case)
         evaluations = self._column("evaluation")[where].astype(np.int64)
-        values = np.full((len(runs), evaluations.max()), np.nan)
-        values[rows, evaluations - 1] = self._column(column)[where]
-        return values if np.isfinite(values).any() or column == "return" else None
+        values = np.full((len(lengths), evaluations.max()), np.nan)
+        values[np.repeat(np.arange(len(lengths)), lengths), evaluations - 1] = self._column(column)[where]
+        return values if column == "return" or np.isfinite(values).any() else None
 
     def finished(
         self, case: Case, column: str = "return", evaluations: int = EVALUATIONS
@@ -98,8 +99,7 @@ class Results:
 
     def lengths(self, case: Case) -> np.ndarray:
         """How many evaluations each run of a case has had, failed or not."""
-        where = self.rows[case]
-        return np.unique(self._column("run")[where], return_counts=True)[1]
+        return self._lengths[self._runs[case]]
 
     def episodes(self, case: Case) -> Float[np.ndarray, " evaluations"]:
         """The training episodes at each evaluation."""
@@ -113,6 +113,13 @@ class Results:
         if name not in self._columns:
             self._columns[name] = self.frame[name].cast(pl.Float64).fill_null(np.nan).to_numpy()
         return self._columns[name]
+
+
+def _slices(cases: pl.DataFrame, column: str) -> dict[Case, slice]:
+    """Cases that follow each other, each as long as a column says."""
+    ends = np.cumsum(cases[column].to_numpy().astype(np.int64))
+    names = cases.select(NAMES).iter_rows()
+    return {case_of(*name): slice(end - size, end) for name, size, end in zip(names, cases[column], ends, strict=True)}
 
 
 def as_results(frame: pl.DataFrame | Results) -> Results:
