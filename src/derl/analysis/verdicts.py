@@ -42,6 +42,7 @@ TOLERANCE = 0.02
 class Explanation:
     """Why a number differs, and whether that was tested."""
 
+    name: str
     text: str
     kind: Literal["known", "possible", "paper"]
     """`paper`: the paper itself has another number for the same setting, with which ours agrees."""
@@ -182,7 +183,7 @@ class _Judge:
         others = [c for c in self.same[cell.case, cell.statistic] if c is not cell and ours.agrees_with(c.mean)]
         if others:
             text = f"The paper has {others[0].mean:.2f} for the same setting in {others[0].table}; ours agrees with it."
-            found.append(Explanation(text, "paper"))
+            found.append(Explanation("another number in the paper", text, "paper"))
         rank = {"known": 1, "paper": 2, "possible": 3}
         return sorted(found, key=lambda e: 0 if e.confirmed else rank[e.kind])
 
@@ -195,7 +196,7 @@ class _Judge:
             if there:
                 confirmed = there[tested, cell.statistic].agrees_with(cell.mean)
         option = reason.option_text if tested is not None else ""
-        return Explanation(reason.text, reason.kind, option, confirmed)
+        return Explanation(reason.name, reason.text, reason.kind, option, confirmed)
 
 
 def count_outcomes(judged: Iterable[Verdict]) -> dict[Outcome, int]:
