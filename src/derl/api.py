@@ -5,13 +5,12 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import jax
-
 from derl.agents.base import AnyAgent
 from derl.analysis.result import Result
 from derl.bonuses.base import AnyBonus
 from derl.core.errors import require
 from derl.envs.base import AnyEnvironment
+from derl.training.cache import use_compilation_cache
 from derl.training.checkpoint import load_checkpoint, read_metadata
 from derl.training.config import Config, expand
 from derl.training.folder import RunFolder
@@ -126,10 +125,3 @@ def load(out: str | Path, *, config: Config | None = None) -> Result:
     frame = folder.read_results().head(metadata["rows"]) if metadata["rows"] else trainer.frame()
     require(len(frame) > 0, f"{folder.path} has no evaluations yet; continue it with 'derl resume {folder.path}'")
     return Result(config, trainer.runs, frame, state, metadata["clock"], folder)
-
-
-def use_compilation_cache() -> None:
-    """Keep compiled programs between processes, unless the user has said where (or not to)."""
-    if jax.config.jax_compilation_cache_dir is None:  # pyright: ignore[reportAttributeAccessIssue]
-        jax.config.update("jax_compilation_cache_dir", str(Path.home() / ".cache" / "derl" / "xla"))
-        jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.3)

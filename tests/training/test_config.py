@@ -121,3 +121,17 @@ def test_checks_before_any_work():
     for message, broken in bad.items():
         with pytest.raises(DerlError, match=message):
             broken.check()
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "near"),
+    [
+        ("explorer_reward", "intrinsik", "intrinsic"),
+        ("decoupling.denominator", "colected", "collected"),
+        ("protocol.evaluation", "greed", "greedy"),
+        ("bonus.normalise", "return", "returns"),
+    ],
+)
+def test_a_misspelt_choice_is_named_with_the_near_one(path, value, near):
+    with pytest.raises(DerlError, match=f"'{value}'; did you mean {near}"):
+        recipe("dea2c-count", "DeepSea-5").with_value(path, value).check()

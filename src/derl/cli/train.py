@@ -71,10 +71,6 @@ class Train:
 
     def to_config(self, env_options: dict[str, Any]) -> Config:
         """The experiment these flags describe."""
-        require(
-            self.explorer_reward in ("both", "intrinsic"),
-            f"explorer_reward is both or intrinsic, not {self.explorer_reward!r}",
-        )
         names = {f.name for f in dataclasses.fields(Config)} & {f.name for f in dataclasses.fields(type(self))}
         return Config(**{name: getattr(self, name) for name in names}, env_options=env_options).check()
 

@@ -82,10 +82,10 @@ def case_of(recipe: str, task: str, setting: str) -> Case:
     return Case.of(recipe, task, parse_setting(setting))
 
 
-def check_case(case: Case) -> None:
+def check_case(case: Case, shapes: bool = True) -> None:
     """Raise a `DerlError` that names the case if its configuration makes no sense."""
     try:
-        case.config().check()
+        case.config().check(shapes)
     except DerlError as error:
         where = f"{case.recipe} on {case.task}" + (f" with {case.setting}" if case.changes else "")
         raise DerlError(f"{where}: {error}") from None

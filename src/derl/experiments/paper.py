@@ -3,14 +3,13 @@
 import dataclasses
 from functools import cache
 from importlib import resources
-from itertools import product
 from typing import Literal
 
 import polars as pl
 
 from derl.envs.registry import PAPER_TASKS
 from derl.experiments.cases import Case, Setting
-from derl.training.recipes import RECIPES, TABLE_1
+from derl.training.recipes import RECIPES
 
 Statistic = Literal["average", "maximum"]
 
@@ -21,7 +20,7 @@ LAMBDAS = (0.01, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 10.0, 100.0)
 INCREMENTS = (0.01, 0.1, 0.2, 1.0, 5.0, 10.0, 100.0)
 LEARNING_RATES = (1e-9, 1e-8, 2e-8, 1e-7, 5e-7, 1e-6, 1e-5, 1e-4, 1e-3)
 ALPHAS = (0.0, 1e-4, 1e-3, 1e-2, 1e-1)
-SENSITIVITY_TASKS = ("DeepSea-10", "Hallway-10-10")
+GRID_TASKS = ("DeepSea-20", "Hallway-10-10")
 KL_TASKS = ("DeepSea-10", "Hallway-20-20")
 REWARDS = ("both", "intrinsic")
 

@@ -81,11 +81,21 @@ class Algorithm(eqx.Module):
         return self.rollout_length * self.num_envs
 
     @property
-    def window(self) -> int:
-        """How many of the newest rollouts make up the data an actor-critic exploiter learns from."""
+    def segment_rollouts(self) -> int:
+        """How many rollouts make one sequence that an actor-critic exploiter takes its returns over."""
         if self.exploiter is None or not self.exploiter.uses_rollout:
             return 1
         return -(-self.exploiter.rollout_length // self.rollout_length)
+
+    @property
+    def window(self) -> int:
+        """How many of the newest rollouts make up D, what an actor-critic exploiter learns from.
+
+        All since its last update, rounded up to whole sequences.
+        """
+        if self.exploiter is None or not self.exploiter.uses_rollout:
+            return 1
+        return -(-self.decoupling.period // self.segment_rollouts) * self.segment_rollouts
 
     @property
     def agent_spec(self) -> Spec:

@@ -55,7 +55,7 @@ def bare_update(algorithm: Algorithm, state: RunState, clock: Int[Array, ""]) ->
     if hasattr(algorithm.bonus, "learning_rate") and not algorithm.normalise_observations:
         state = eqx.tree_at(lambda s: s.bonus, state, algorithm.bonus.step(state.bonus, rollout)[0])
     if algorithm.exploiter is not None:
-        data = fixed_rollout(algorithm, algorithm.rollout_length * algorithm.window)
+        data = fixed_rollout(algorithm, algorithm.rollout_length * algorithm.segment_rollouts)
         behaviour = jnp.full((*data.reward.shape, actions), -jnp.log(actions))
         experience = Experience(data, behaviour)
         exploiter, _ = learn_repeatedly(algorithm.exploiter, state.exploiter, state.key, spec, clock, experience)

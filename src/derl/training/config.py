@@ -12,7 +12,7 @@ import jax
 from derl.agents import AGENTS, AnyAgent
 from derl.bonuses import BONUSES
 from derl.bonuses.base import AnyBonus
-from derl.core.errors import DerlError, UnknownNameError, require
+from derl.core.errors import DerlError, UnknownNameError, check_choices, require
 from derl.envs import make
 from derl.envs.base import AnyEnvironment
 from derl.training.algorithm import Algorithm, Decoupling
@@ -79,11 +79,16 @@ class Config:
         """The environment."""
         return make(self.task, **self.env_options) if self.env is None else self.env
 
-    def check(self) -> "Config":
-        """Raise a `DerlError` if anything makes no sense; else give the configuration itself."""
+    def check(self, shapes: bool = True) -> "Config":
+        """Raise a `DerlError` if anything makes no sense; else give the configuration itself.
+
+        Without `shapes` it takes a millisecond, but does not ask the parts whether they fit each other.
+        """
         require(self.num_envs >= 1, f"num_envs must be at least 1, not {self.num_envs}")
+        check_choices(self)
         for part in (self.explorer, self.bonus, self.exploiter, self.decoupling, self.protocol):
             if part is not None:
+                check_choices(part)
                 part.check()
         decoupling = self.decoupling
         alphas = (decoupling.alpha_explorer, decoupling.alpha_exploiter)
@@ -98,8 +103,9 @@ class Config:
         )
         env = self.make_env()
         self.protocol.budget(env)
-        # What only the parts themselves can tell (a bonus that needs discrete observations, a memory too small).
-        eqx.filter_eval_shape(lambda k: blank_run(self.algorithm(), k), jax.random.key(0))
+        if shapes:
+            # What only the parts themselves can tell (a bonus that needs discrete observations, a memory too small).
+            eqx.filter_eval_shape(lambda k: blank_run(self.algorithm(), k), jax.random.key(0))
         return self
 
     def algorithm(self) -> Algorithm:
@@ -121,18 +127,23 @@ class Config:
 
     def with_value(self, path: str, value: Any) -> "Config":
         """A copy with one setting changed, named as on the command line: `bonus.scale`, `explorer.learning_rate`."""
-        return _replace(self, path.replace("-", "_").split("."), value, path)
+        try:
+            return _replace(self, path.replace("-", "_").split("."), value, path)
+        except UnknownNameError:
+            raise UnknownNameError("setting", path, setting_paths(self)) from None
 
 
 def _replace(obj: Any, names: Sequence[str], value: Any, path: str) -> Any:
     fields = {f.name: f for f in dataclasses.fields(obj)} if dataclasses.is_dataclass(obj) else {}
     if names[0] not in fields:
-        raise UnknownNameError("setting", path, setting_paths(obj) if fields else ())
+        raise UnknownNameError("setting", path, ())
     old = getattr(obj, names[0])
     if len(names) > 1:
         value = _replace(old, names[1:], value, path)
     elif isinstance(old, float) and not isinstance(value, float):
         value = _number(value, path)
+    elif type(old) is int and isinstance(value, float) and value.is_integer():
+        value = int(value)
     return dataclasses.replace(obj, **{names[0]: value})  # pyright: ignore[reportArgumentType]
 
 

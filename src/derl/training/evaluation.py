@@ -60,7 +60,8 @@ def policy_of(algorithm: Algorithm, state: RunState, clock: Clock, seat: Seat, g
         seen = encode(algorithm, state.obs_moments, obs)
         if greedy:
             return agent.greedy(learnt, seen)
-        logits = agent.logits(learnt, seen, clock)
+        # What an exploiter samples from is its settled policy; an explorer's schedule is part of how it acts.
+        logits = agent.settled_log_probs(learnt, seen) if exploits else agent.logits(learnt, seen, clock)
         return sample_actions(logits, jax.random.gumbel(key, logits.shape))
 
     return act

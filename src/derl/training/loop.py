@@ -18,7 +18,7 @@ from derl.core.running import Moments, RewardScale
 from derl.core.types import Box, Discrete, Rollout, Spec, empty_rollout, join_rollouts
 from derl.training.algorithm import Algorithm
 from derl.training.collection import Collector, collect, start_collector
-from derl.training.segments import SegmentReplay, empty_experience
+from derl.training.segments import SegmentReplay, empty_experience, side_by_side
 
 
 class RunState(eqx.Module):
@@ -216,14 +216,24 @@ def gather_data(
     """D: the newest rollouts the exploiter learns from, joined by kept ones if it has a replay of them."""
     experience = newest
     if algorithm.window > 1:
-        for earlier in reversed(state.recent):
-            behaviour = jnp.concatenate([earlier.behaviour, experience.behaviour])  # pyright: ignore
-            experience = Experience(join_rollouts(earlier.rollout, experience.rollout), behaviour)
+        experience = sequences([*state.recent, newest], algorithm.segment_rollouts)
         state = eqx.tree_at(lambda s: s.recent, state, (*state.recent[1:], newest))
     if state.segments is not None:
         segments, experience = state.segments.mix(jax.random.fold_in(key, 1), clock, experience)
         state = eqx.tree_at(lambda s: s.segments, state, segments)
     return state, experience
+
+
+def sequences(rollouts: list[Experience], length: int) -> Experience:
+    """Consecutive rollouts as sequences of `length` rollouts each, side by side as if from more environments."""
+    joined = []
+    for start in range(0, len(rollouts), length):
+        *earlier, whole = rollouts[start : start + length]
+        for before in reversed(earlier):
+            behaviour = jnp.concatenate([before.behaviour, whole.behaviour])  # pyright: ignore
+            whole = Experience(join_rollouts(before.rollout, whole.rollout), behaviour)
+        joined.append(whole)
+    return joined[0] if len(joined) == 1 else side_by_side(jax.tree.map(lambda *xs: jnp.stack(xs), *joined))
 
 
 def step_run(algorithm: Algorithm, state: RunState, clock: Clock) -> RunState:
@@ -278,12 +288,13 @@ def data_buffers(algorithm: Algorithm) -> tuple[tuple[Experience, ...], SegmentR
     """Room for the rollouts an exploiter learns from beside the newest one."""
     decoupling, window = algorithm.decoupling, algorithm.window
 
-    def example(length: int) -> Experience:
-        rollout = empty_rollout(algorithm.agent_spec, algorithm.num_envs, length)
+    def example(length: int, copies: int = 1) -> Experience:
+        rollout = empty_rollout(algorithm.agent_spec, algorithm.num_envs * copies, length)
         return empty_experience(rollout, algorithm.env.spec.num_actions)
 
     recent = tuple(example(algorithm.rollout_length) for _ in range(window - 1))
     if decoupling.replay_segments == 0 or algorithm.exploiter is None or not algorithm.exploiter.uses_rollout:
         return recent, None
-    whole = example(algorithm.rollout_length * window)
+    segment = algorithm.segment_rollouts
+    whole = example(algorithm.rollout_length * segment, window // segment)
     return recent, SegmentReplay.init(whole, decoupling.replay_segments, decoupling.replay_batch, window - 1)

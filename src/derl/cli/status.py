@@ -1,0 +1,101 @@
+"""`derl status`: what is in the store, what of an experiment is left, and what failed."""
+
+import dataclasses
+from pathlib import Path
+
+import polars as pl
+import tyro
+from rich.table import Table
+
+from derl.cli.display import compact, console, duration
+from derl.cli.sweep import STORE
+from derl.core.errors import UnknownNameError
+from derl.experiments.builtin import EXPERIMENTS, experiment
+from derl.experiments.experiment import Experiment, read_experiment
+from derl.experiments.jobs import begun_jobs
+from derl.experiments.planner import members_of
+from derl.experiments.store import Store
+from derl.training.version import ENGINE
+
+
+@dataclasses.dataclass(frozen=True)
+class Status:
+    """Show what is in the store."""
+
+    experiment: tyro.conf.Positional[str | None] = None
+    """An experiment of the paper, or a file: show what of it is done. Without one: everything in the store."""
+    store: Path = STORE
+    """The folder of results."""
+
+
+def find_experiment(name: str) -> Experiment:
+    """A built-in experiment by its name, or one in a file."""
+    if name in EXPERIMENTS:
+        return experiment(name)
+    if Path(name).suffix == ".toml" or Path(name).exists():
+        return read_experiment(name)
+    raise UnknownNameError("experiment", name, EXPERIMENTS)
+
+
+def total(cases: pl.DataFrame, column: str) -> float:
+    """The sum of a column."""
+    return float(cases[column].to_numpy().sum())
+
+
+def show_store(store: Store) -> None:
+    """Every recipe and task with its number of runs."""
+    cases = store.summary()
+    table = Table(box=None, header_style="bold")
+    for name in ("recipe", "task", "settings", "runs", "failed", "steps", "core time"):
+        table.add_column(name, justify="left" if name in ("recipe", "task") else "right", no_wrap=True)
+    for (recipe, task), part in cases.group_by(["recipe", "task"], maintain_order=True):
+        numbers = (f"{len(part)}", f"{total(part, 'runs'):.0f}", f"{total(part, 'failed'):.0f}")
+        table.add_row(str(recipe), str(task), *numbers, compact(total(part, "steps")), duration(total(part, "seconds")))
+    console.print(table)
+    seconds = duration(total(cases, "seconds"))
+    console.print(f"{total(cases, 'runs'):.0f} runs, {seconds} of core time, in {store.path}", soft_wrap=True)
+    old = total(cases, "runs") - total(cases.filter(engine=ENGINE), "runs")
+    if old:
+        console.print(f"{old:.0f} runs are from another version of the engine: experiments run theirs again")
+
+
+def show_experiment(whole: Experiment, store: Store) -> None:
+    """How much of an experiment is done, recipe by recipe and task by task."""
+    stored, members = store.keys(), members_of(whole.members())
+    tasks = list(dict.fromkeys(member.case.task for member in members))
+    table = Table(box=None, header_style="bold", title=whole.title or whole.name, title_justify="left")
+    table.add_column("recipe", no_wrap=True)
+    for task in tasks:
+        # In two lines, so that all of the paper's tasks fit a terminal.
+        table.add_column(task.replace("-", "\n", 1), justify="right", no_wrap=True)
+    for recipe in dict.fromkeys(member.case.recipe for member in members):
+        cells = []
+        for task in tasks:
+            group = [m.key in stored for m in members if (m.case.recipe, m.case.task) == (recipe, task)]
+            colour = "green" if all(group) else "yellow" if any(group) else "dim"
+            cells.append(f"[{colour}]{sum(group)}/{len(group)}[/]" if group else "")
+        table.add_row(recipe, *cells)
+    console.print(table)
+    done = sum(member.key in stored for member in members)
+    console.print(
+        f"{done} of {len(members)} runs done ({done / len(members):.0%}); what is left: derl reproduce or derl sweep"
+    )
+
+
+def main(args: list[str]) -> None:
+    """Show the store, or an experiment's share of it."""
+    command = tyro.cli(Status, args=args, prog="derl status")
+    chosen = None if command.experiment is None else find_experiment(command.experiment)
+    store = Store(command.store, read_only=True)
+    if chosen is None:
+        show_store(store)
+    else:
+        show_experiment(chosen, store)
+    begun = list(begun_jobs(command.store))
+    if begun:
+        console.print(f"{sum(len(job.members) for job in begun)} runs are begun and saved on the way:")
+        for job in begun:
+            console.print(f"  {job.title}")
+    for row in store.failures().iter_rows(named=True):
+        name = f"{row['recipe']} on {row['task']} {row['setting']} seed {row['seed']}"
+        console.print(f"[red]failed: {name}: {row['error']}[/]", soft_wrap=True)

@@ -1,0 +1,184 @@
+"""`derl sweep`: run an experiment described in a file, on all cores; what is in the store already is not run again."""
+
+import dataclasses
+import os
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import polars as pl
+import tyro
+from rich.console import Group
+from rich.live import Live
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+
+from derl.analysis.curves import summarise
+from derl.cli.display import compact, console, duration
+from derl.cli.train import parse_seeds
+from derl.core.errors import require
+from derl.experiments.cases import parse_setting, setting_text
+from derl.experiments.experiment import Experiment, read_experiment
+from derl.experiments.planner import results_of
+from derl.experiments.store import Store
+from derl.experiments.sweep import Plan, Sweep, SweepProgress, make_plan
+
+STORE = Path(os.environ.get("DERL_STORE", "derl-store"))
+
+
+@dataclasses.dataclass(frozen=True)
+class Running:
+    """How to run an experiment, and which part of it."""
+
+    store: Path = STORE
+    """The folder of results; the environment variable DERL_STORE changes the default."""
+    seeds: str | None = None
+    """Other seeds than the experiment's: how many (0, 1, ...), or which: 3,7,11."""
+    episodes: int | None = None
+    """Train for fewer episodes, with as many evaluations."""
+    only: tuple[str, ...] = ()
+    """Only these tasks, recipes or settings: DeepSea-10 dea2c-count bonus.scale=0.1."""
+    workers: int | None = None
+    """Worker processes; by default one per core."""
+    checkpoint_seconds: float = 60.0
+    """How often each worker saves what it is at."""
+    dry_run: bool = False
+    """Only show what would run, and how long it should take."""
+
+    def narrow(self, experiment: Experiment) -> Experiment:
+        """The part of an experiment these flags ask for."""
+        require(self.episodes is None or self.episodes >= 1, f"--episodes must be at least 1, not {self.episodes}")
+        seeds = None if self.seeds is None else parse_seeds(self.seeds)
+        return experiment.narrowed(seeds=seeds, episodes=self.episodes, only=self.only)
+
+
+@dataclasses.dataclass(frozen=True)
+class SweepCommand(Running):
+    """Run an experiment of your own, described in a TOML file."""
+
+    spec: tyro.conf.Positional[Path] = Path()
+    """The file: tasks, recipes, seeds and values to vary; see docs/experiments."""
+
+
+def show_plan(experiment: Experiment, plan: Plan) -> None:
+    """What a sweep would do, recipe by recipe."""
+    table = Table(box=None, header_style="bold", title=experiment.title or experiment.name, title_justify="left")
+    for name, justify in (("recipe", "left"), ("task", "left"), ("runs left", "right"), ("core time", "right")):
+        table.add_column(name, justify=justify)  # pyright: ignore
+    rows: dict[tuple[str, str], list[float]] = {}
+    for job in plan.jobs:
+        for member in job.members:
+            row = rows.setdefault((member.case.recipe, member.case.task), [0, 0.0])
+            row[0] += 1
+            row[1] += job.seconds / len(job.members)
+    for (recipe, task), (runs, seconds) in sorted(rows.items()):
+        table.add_row(recipe, task, f"{runs:.0f}", duration(seconds))
+    if rows:
+        console.print(table)
+    left = f"{len(plan.members) - plan.found} left in {len(plan.jobs)} jobs"
+    console.print(
+        f"{len(plan.members)} runs, {plan.found} in the store, {left}; about {duration(plan.seconds)} with "
+        f"{plan.workers} workers",
+        soft_wrap=True,
+    )
+
+
+def progress_view(title: str, p: SweepProgress) -> Group:
+    """The live display of a sweep."""
+    head = Table.grid(padding=(0, 2))
+    cells = [
+        ("runs", f"{p.done}/{p.runs}"),
+        ("steps/s", compact(p.steps_per_second)),
+        ("left", duration(p.seconds_left)),
+    ]
+    cells += [("failed", str(p.failed))] if p.failed else []
+    bar = ProgressBar(total=max(p.total_steps, 1), completed=p.steps, width=24)
+    head.add_row(title, bar, *[f"[dim]{name}[/] [bold]{text}[/]" for name, text in cells])
+    return Group(head, *[f"  [dim]{text}[/]" for text in p.running])
+
+
+@contextmanager
+def showing_sweep(title: str) -> Iterator:
+    """Shows a sweep's progress: live on a terminal, else a line now and then."""
+    if console.is_terminal:
+        with Live(f"{title}  starting…", console=console, refresh_per_second=4) as live:
+            yield lambda p: live.update(progress_view(title, p))
+        return
+    shown, done = -60.0, -1
+
+    def line(p: SweepProgress) -> None:
+        nonlocal shown, done
+        if time.monotonic() - shown > 10 and (p.done != done or time.monotonic() - shown > 60):
+            shown, done = time.monotonic(), p.done
+            failed = f"  failed {p.failed}" if p.failed else ""
+            text = f"runs {p.done}/{p.runs}  steps/s {compact(p.steps_per_second)}  left {duration(p.seconds_left)}"
+            console.print(f"{title}  {text}{failed}", soft_wrap=True)
+
+    yield line
+
+
+def run_experiment(experiment: Experiment, running: Running, modules: tuple[str, ...] = ()) -> Plan | None:
+    """Run what is left of an experiment; None if it was only to be shown."""
+    if running.dry_run:
+        show_plan(experiment, make_plan(experiment, running.store, running.workers))
+        return None
+    with showing_sweep(experiment.name) as show:
+        sweep = Sweep(
+            experiment,
+            running.store,
+            workers=running.workers,
+            modules=modules,
+            checkpoint_seconds=running.checkpoint_seconds,
+            show=show,
+        )
+        begun = time.monotonic()
+        failed = sweep.run()
+    made = len(sweep.plan.members) - sweep.plan.found - len(failed)
+    console.print(
+        f"{len(sweep.plan.members)} runs: {sweep.plan.found} were in {running.store}, {made} made now in "
+        f"{duration(time.monotonic() - begun)}",
+        soft_wrap=True,
+    )
+    for error in sorted(set(failed.values())):
+        count = sum(reason == error for reason in failed.values())
+        console.print(f"[red]{count} runs failed: {error}[/]; the same command tries them again", soft_wrap=True)
+    return sweep.plan
+
+
+def imported_modules() -> tuple[str, ...]:
+    """The modules given with --import, which workers have to load too."""
+    args = sys.argv[1:]
+    return tuple(args[i + 1] for i in range(0, len(args) - 1, 2) if args[i] == "--import")
+
+
+def main(args: list[str]) -> None:
+    """Run the experiment of a file and print a table of its returns."""
+    command = tyro.cli(SweepCommand, args=args, prog="derl sweep")
+    require(command.spec != Path(), "derl sweep needs a file that describes the experiment; see docs/experiments")
+    experiment = command.narrow(read_experiment(command.spec)).check()
+    plan = run_experiment(experiment, command, imported_modules())
+    if plan is None:
+        return
+    store = Store(command.store, read_only=True)
+    show_returns(experiment, results_of(store, plan.members, ["return", "steps"]))
+
+
+def show_returns(experiment: Experiment, frame: pl.DataFrame) -> None:
+    """A line for every case. What all cases share is said once, above."""
+    if len(frame) == 0:
+        return
+    changes = [set(case.changes) for case in experiment.cases]
+    shared = dict(set.intersection(*changes))
+    table = Table(box=None, header_style="bold", title=setting_text(shared) or None, title_justify="left")
+    for name in ("recipe", "task", "setting", "runs", "average return", "95 % interval", "maximum", "final"):
+        left = name in ("recipe", "task", "setting")
+        table.add_column(name, justify="left" if left else "right", no_wrap=name != "setting")
+    for row in summarise(frame, ["recipe", "task", "setting"]).iter_rows(named=True):
+        own = {name: value for name, value in parse_setting(row["setting"]).items() if name not in shared}
+        labels = (row["recipe"], row["task"], setting_text(own), str(row["runs"]))
+        average = f"{row['average']:.2f} ± {row['average_std']:.2f}"
+        interval = f"{row['low']:.2f} to {row['high']:.2f}"
+        table.add_row(*labels, average, interval, f"{row['maximum']:.2f}", f"{row['final']:.2f}")
+    console.print(table)

@@ -1,0 +1,102 @@
+"""The experiments that are built in: those of the paper, each by the name of the command that runs it."""
+
+from collections.abc import Callable
+from functools import cache
+
+from derl.core.errors import UnknownNameError
+from derl.envs.registry import PAPER_TASKS
+from derl.experiments.cases import Case, Setting
+from derl.experiments.experiment import Experiment, Part, product
+from derl.experiments.grids import grid_cases
+from derl.experiments.paper import ALPHAS, GRID_TASKS, KL_TASKS, REWARDS, Cell, cells, normal_form
+from derl.training.recipes import TABLE_1
+
+FIVE, THREE = tuple(range(5)), tuple(range(3))
+QUICK_TASKS = ("DeepSea-10", "Hallway-10-10")
+QUICK_EPISODES = 2_000
+
+
+def table_1() -> Experiment:
+    """Average and maximum returns of 18 algorithms on 11 tasks."""
+    cases = product(PAPER_TASKS, TABLE_1)
+    return Experiment("table-1", (Part(cases, FIVE),), "Table 1, and the maxima of appendix B")
+
+
+def _from_cells(wanted: Callable[[Cell], bool]) -> tuple[Case, ...]:
+    return tuple(dict.fromkeys(cell.case for cell in cells() if wanted(cell)))
+
+
+def lambda_sensitivity() -> Experiment:
+    """Every algorithm at nine scales of the intrinsic reward."""
+    cases = _from_cells(lambda c: "intrinsic_coef" in c.table and not c.table.endswith("_kl"))
+    return Experiment("lambda", (Part(cases, FIVE),), "Sensitivity to the scale of intrinsic rewards (section 5.4)")
+
+
+def decay_sensitivity() -> Experiment:
+    """Every algorithm at several rates of decay of the intrinsic reward."""
+    cases = _from_cells(lambda c: "decay_sensitivity" in c.table and not c.table.endswith("_kl"))
+    return Experiment("decay", (Part(cases, FIVE),), "Sensitivity to the decay of intrinsic rewards (section 5.4)")
+
+
+def _constrained(alpha_explorer: float, alpha_exploiter: float, reward: str, task: str) -> Case:
+    changes: dict[str, Setting] = {
+        "decoupling.alpha_explorer": alpha_explorer,
+        "decoupling.alpha_exploiter": alpha_exploiter,
+        "explorer_reward": reward,
+        "protocol.episodes": 20_000,
+        "protocol.evaluate_every": 200,
+    }
+    return normal_form("dea2c-count", task, changes)
+
+
+def pure_exploration() -> Experiment:
+    """Exploration by intrinsic reward alone, or by both rewards, without constraints."""
+    cases = tuple(_constrained(0.0, 0.0, reward, task) for task in KL_TASKS for reward in REWARDS)
+    return Experiment("pure-exploration", (Part(cases, THREE),), "Exploration by intrinsic rewards alone (section 6)")
+
+
+def kl() -> Experiment:
+    """25 pairs of constraint coefficients with two rewards, and the sensitivity of constrained DeA2C."""
+    pairs = tuple(
+        _constrained(a, b, reward, task) for task in KL_TASKS for reward in REWARDS for a in ALPHAS for b in ALPHAS
+    )
+    sensitivity = _from_cells(lambda c: c.table.endswith("_kl"))
+    parts = (Part(pairs, THREE), Part(sensitivity, FIVE))
+    return Experiment("kl", parts, "Divergence constraints (section 7, appendix D)")
+
+
+def grid_search() -> Experiment:
+    """Every configuration the paper's hyper-parameters were chosen from."""
+    return Experiment("grid-search", (Part(grid_cases(GRID_TASKS), THREE),), "The grids of appendix A")
+
+
+EXPERIMENTS: dict[str, Callable[[], Experiment]] = {
+    "table-1": table_1,
+    "lambda": lambda_sensitivity,
+    "decay": decay_sensitivity,
+    "pure-exploration": pure_exploration,
+    "kl": kl,
+    "grid-search": grid_search,
+}
+
+
+@cache
+def experiment(name: str) -> Experiment:
+    """A built-in experiment."""
+    if name not in EXPERIMENTS:
+        raise UnknownNameError("experiment", name, EXPERIMENTS)
+    return EXPERIMENTS[name]()
+
+
+def quick(whole: Experiment) -> Experiment:
+    """A small version that keeps what an experiment compares: every algorithm, fewer values, seeds and episodes.
+
+    Of several values of a setting the first, middle and last are kept.
+    """
+    tasks = set(QUICK_TASKS) & {case.task for case in whole.cases} or {whole.cases[0].task}
+    kept: set[Case] = set()
+    for task in tasks:
+        for recipe in dict.fromkeys(case.recipe for case in whole.cases):
+            cases = [case for case in whole.cases if (case.task, case.recipe) == (task, recipe)]
+            kept |= set(cases if len(cases) <= 3 else (cases[0], cases[len(cases) // 2], cases[-1]))
+    return whole.narrowed(seeds=(0, 1), episodes=QUICK_EPISODES, where=lambda case: case in kept)

@@ -1,0 +1,105 @@
+"""Results in and out of a store as Parquet files, small enough to be kept with a project."""
+
+import io
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import polars as pl
+
+from derl.core.errors import DerlError, require
+from derl.experiments.cases import case_of, setting_text
+from derl.experiments.identity import run_key
+from derl.experiments.store import Entry, Store
+from derl.training.checkpoint import write_atomically
+from derl.training.config import expand
+from derl.training.folder import RunFolder
+from derl.training.recipes import RECIPES
+from derl.training.version import ENGINE
+
+NEEDED = ("run", "recipe", "task", "setting", "seed", "evaluation", "return")
+
+
+def export(store: Store, path: Path, keys: Iterable[str] | None = None) -> int:
+    """Write the results frame of some runs (else of all) to a Parquet file; the value is the number of runs."""
+    frame = store.frame(keys)
+    require(len(frame) > 0, f"{store.path} holds none of these runs yet")
+    about = pl.DataFrame(
+        [(e.key, e.engine, e.seconds) for e in store.entries()], ["key", "engine", "seconds"], orient="row"
+    )
+    frame = frame.join(about, on="key")
+    # Single precision is what the numbers were computed in; it halves the file.
+    frame = frame.with_columns(pl.selectors.float().cast(pl.Float32))
+    buffer = io.BytesIO()
+    frame.write_parquet(buffer, compression="zstd", compression_level=15)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_atomically(path, buffer.getvalue())
+    return frame["key"].n_unique()
+
+
+def read_results(paths: Sequence[Path | str]) -> pl.DataFrame:
+    """A results frame from Parquet files made by `export` (folders stand for all such files in them)."""
+    files = [f for p in map(Path, paths) for f in (sorted(p.glob("*.parquet")) if p.is_dir() else [p])]
+    require(len(files) > 0, f"there are no Parquet files in {', '.join(map(str, paths))}")
+    frames = []
+    for file in files:
+        try:
+            frame = pl.read_parquet(file)
+        except (pl.exceptions.PolarsError, OSError) as error:
+            raise DerlError(f"{file} cannot be read as Parquet ({str(error).splitlines()[0]})") from None
+        missing = [name for name in NEEDED if name not in frame.columns]
+        require(not missing, f"{file} is not an export of a store (it lacks {', '.join(missing)})")
+        frames.append(frame.with_columns(pl.selectors.float().cast(pl.Float64)))
+    frame = pl.concat(frames, how="diagonal_relaxed")
+    if "key" in frame.columns:
+        # The same run may be in several files; runs are numbered anew.
+        frame = frame.unique(["key", "evaluation"], keep="first", maintain_order=True)
+        return frame.with_columns((pl.col("key").rank("dense") - 1).cast(pl.Int64).alias("run"))
+    return frame
+
+
+def import_results(store: Store, paths: Sequence[Path | str]) -> int:
+    """Put the runs of exported files into a store; the value is how many were new."""
+    before = len(store.keys())
+    frame = read_results(paths)
+    require("key" in frame.columns and "engine" in frame.columns, "these files do not say which runs they hold")
+    entries, frames = [], []
+    for (key,), part in frame.group_by(["key"], maintain_order=True):
+        row = part.row(0, named=True)
+        labels = (str(key), row["recipe"], row["task"], row["setting"], row["seed"], row["engine"], row["seconds"])
+        entries.append(Entry(*labels))
+        used = [
+            c.name
+            for c in part.drop("key", "engine", "seconds")
+            if c.null_count() < len(part) or c.name == "failed_at_step"
+        ]
+        frames.append(part.select(used).sort("evaluation"))
+    store.add(entries, frames)
+    return len(store.keys()) - before
+
+
+def import_run_folder(store: Store, path: Path | str) -> int:
+    """Put the finished runs of a `derl train` folder into a store; the value is how many there are.
+
+    Only runs of a named recipe (with varied numbers, if any) have a place in tables.
+    """
+    folder = RunFolder(path)
+    config, seeds, vary = folder.open()
+    require(config.recipe in RECIPES, f"{path} does not hold a named recipe")
+    frame, facts = folder.read_results(), expand(config, seeds, vary)
+    entries, frames = [], []
+    for number, run in enumerate(facts):
+        part = frame.filter(run=number)
+        setting = setting_text(run.values)
+        case = case_of(config.recipe, config.task, setting)
+        for name in ("episodes", "steps", "evaluate_every", "evaluation_episodes"):
+            value = getattr(config.protocol, name)
+            if value != getattr(case.config().protocol, name):
+                raise DerlError(f"{path} was trained with protocol.{name}={value}, which tables cannot show")
+        require(case.config() == run.config, f"{path} changes settings of its recipe other than by --vary")
+        budget = run.config.protocol.budget(run.config.make_env())[0]
+        done = len(part) > 0 and int(part["steps"].max()) >= budget - run.config.algorithm().steps_per_iteration  # pyright: ignore
+        require(done, f"{path} is not finished; continue it with: derl resume {path}")
+        entries.append(Entry(run_key(run), config.recipe, config.task, setting, run.seed, ENGINE, 0.0))
+        frames.append(part.drop(*run.values))
+    store.add(entries, frames)
+    return len(entries)

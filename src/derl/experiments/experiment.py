@@ -1,0 +1,182 @@
+"""An experiment is data: which cases, with which seeds. From the paper, from a TOML file, or made in Python."""
+
+import dataclasses
+import itertools
+import tomllib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from derl.core.errors import DerlError, UnknownNameError, require
+from derl.envs import make
+from derl.experiments.cases import Case, Setting, check_case
+from derl.training.recipes import RECIPES
+
+KNOWN = ("name", "title", "tasks", "recipes", "seeds", "vary", "set", "protocol", "parts")
+PART = ("tasks", "recipes", "seeds", "vary", "set", "protocol")
+
+
+@dataclasses.dataclass(frozen=True)
+class Part:
+    """Cases that share their seeds."""
+
+    cases: tuple[Case, ...]
+    seeds: tuple[int, ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class Experiment:
+    """What to run. `name` is what commands call it."""
+
+    name: str
+    parts: tuple[Part, ...]
+    title: str = ""
+
+    @property
+    def cases(self) -> tuple[Case, ...]:
+        """Every case once, in order."""
+        return tuple(dict.fromkeys(case for part in self.parts for case in part.cases))
+
+    def members(self) -> list[tuple[Case, int]]:
+        """Every case with every seed, each once."""
+        return list(dict.fromkeys((case, seed) for part in self.parts for case in part.cases for seed in part.seeds))
+
+    def check(self) -> "Experiment":
+        """Raise a `DerlError` before any work if a case makes no sense or there is none."""
+        require(len(self.members()) > 0, f"{self.name}: there is nothing to run")
+        seen = set()
+        for case in self.cases:
+            # Whether parts fit each other takes a while to ask: once for all values of a number.
+            shape = (case.recipe, case.task, tuple(p for p in case.changes if not isinstance(p[1], float)))
+            check_case(case, shape not in seen)
+            seen.add(shape)
+        return self
+
+    def narrowed(
+        self,
+        *,
+        seeds: Sequence[int] | None = None,
+        episodes: int | None = None,
+        only: Sequence[str] = (),
+        where: Callable[[Case], bool] | None = None,
+    ) -> "Experiment":
+        """A smaller version: other seeds, shorter training, only cases whose task, recipe or setting is named.
+
+        Several names of one kind widen the choice, names of different kinds narrow it. With fewer episodes there are
+        as many evaluations as before, closer together.
+        """
+        wanted = chooser(only, self.cases)
+        parts = []
+        for part in self.parts:
+            cases = [c for c in part.cases if wanted(c) and (where is None or where(c))]
+            if episodes is not None:
+                cases = [shortened(case, episodes) for case in cases]
+            parts.append(Part(tuple(cases), part.seeds if seeds is None else tuple(seeds)))
+        return dataclasses.replace(self, parts=tuple(part for part in parts if part.cases))
+
+
+def shortened(case: Case, episodes: int) -> Case:
+    """A case that trains for fewer episodes, with its number of evaluations kept where that is possible."""
+    protocol = case.config().protocol
+    every = max(1, round(protocol.evaluate_every * episodes / protocol.episodes))
+    changes = {**dict(case.changes), "protocol.episodes": episodes, "protocol.evaluate_every": every}
+    return Case.of(case.recipe, case.task, changes)
+
+
+def chooser(only: Sequence[str], cases: Iterable[Case]) -> Callable[[Case], bool]:
+    """Whether a case is among those named, by task, recipe or setting."""
+    kinds: list[Callable[[Case], str]] = [lambda c: c.task, lambda c: c.recipe, lambda c: c.setting]
+    known = [{kind(case) for case in cases} for kind in kinds]
+    chosen: list[set[str]] = [set(), set(), set()]
+    for name in only:
+        places = [i for i, names in enumerate(known) if name in names]
+        if not places:
+            raise UnknownNameError("task, recipe or setting", name, set().union(*known) - {""})
+        chosen[places[0]].add(name)
+    return lambda case: all(not names or kind(case) in names for kind, names in zip(kinds, chosen, strict=True))
+
+
+def product(
+    tasks: Sequence[str],
+    recipes: Sequence[str],
+    *,
+    vary: Mapping[str, Sequence[Setting]] | None = None,
+    fixed: Mapping[str, Setting] | None = None,
+) -> tuple[Case, ...]:
+    """Every task with every recipe and every combination of the varied settings."""
+    vary = vary or {}
+    for path, values in vary.items():
+        require(
+            isinstance(values, Sequence) and not isinstance(values, str) and len(values) > 0,
+            f"vary: {path} needs a list of values",
+        )
+    return tuple(
+        Case.of(recipe, make(task).name, {**(fixed or {}), **dict(zip(vary, combination, strict=True))})
+        for task in tasks
+        for recipe in recipes
+        for combination in itertools.product(*vary.values())
+    )
+
+
+def read_experiment(path: Path | str) -> Experiment:
+    """An experiment from a TOML file; see docs/experiments."""
+    try:
+        data = tomllib.loads(Path(path).read_text())
+    except OSError as error:
+        raise DerlError(f"cannot read {path}: {error.strerror}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise DerlError(f"{path} is not valid TOML: {error}") from None
+    return from_data(data, Path(path).stem)
+
+
+def from_data(data: Mapping[str, Any], name: str) -> Experiment:
+    """An experiment from the contents of a TOML file."""
+    for key in data:
+        if key not in KNOWN:
+            raise UnknownNameError("entry of the experiment", key, KNOWN)
+    shared = {key: value for key, value in data.items() if key in PART}
+    parts = data.get("parts", [{}])
+    require(isinstance(parts, list) and len(parts) > 0, "parts is a list of tables, written [[parts]]")
+    built = tuple(_part({**shared, **part}) for part in parts)
+    return Experiment(str(data.get("name", name)), built, str(data.get("title", ""))).check()
+
+
+def _part(data: Mapping[str, Any]) -> Part:
+    for key in data:
+        if key not in PART:
+            raise UnknownNameError("entry of a part", key, PART)
+    tasks, recipes = (_names(data, key) for key in ("tasks", "recipes"))
+    for recipe in recipes:
+        if recipe not in RECIPES:
+            raise UnknownNameError("recipe", recipe, RECIPES)
+    fixed = dict(_table(data, "set"))
+    fixed |= {f"protocol.{key}": value for key, value in _table(data, "protocol").items()}
+    return Part(product(tasks, recipes, vary=_table(data, "vary"), fixed=fixed), _seeds(data.get("seeds", 5)))
+
+
+def _table(data: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    table = data.get(key, {})
+    require(isinstance(table, Mapping), f"{key} is a table, written [{key}]")
+    return flatten(table)
+
+
+def flatten(table: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Nested tables as dotted names: TOML reads an unquoted bonus.scale as a table in a table."""
+    flat: dict[str, Any] = {}
+    for key, value in table.items():
+        flat |= flatten(value, f"{prefix}{key}.") if isinstance(value, Mapping) else {f"{prefix}{key}": value}
+    return flat
+
+
+def _names(data: Mapping[str, Any], key: str) -> list[str]:
+    names = data.get(key, [])
+    names = [names] if isinstance(names, str) else names
+    require(isinstance(names, list) and len(names) > 0, f"name at least one of the {key}: {key} = [...]")
+    return [str(name) for name in names]
+
+
+def _seeds(seeds: Any) -> tuple[int, ...]:
+    chosen = tuple(range(seeds)) if isinstance(seeds, int) else tuple(seeds) if isinstance(seeds, list) else ()
+    good = len(chosen) > 0 and all(isinstance(s, int) and s >= 0 for s in chosen)
+    require(good, f"seeds is a number of seeds or a list of them, none negative; got {seeds!r}")
+    return chosen

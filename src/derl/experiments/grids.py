@@ -1,0 +1,74 @@
+"""Appendix A as data: the grids of hyper-parameters the paper searched, and its rule for choosing among them."""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from derl.experiments.cases import Case, Setting
+from derl.experiments.experiment import product
+
+Grid = Mapping[str, Sequence[Setting]]
+
+PREDICTOR_RATES = (1e-7, 5e-7, 1e-6, 5e-6, 1e-5)
+PREDICTION_COEFS = (0.5, 1.0, 5.0, 10.0)
+
+BASELINE: Grid = {
+    "explorer.learning_rate": (3e-4, 1e-3),
+    "explorer.activation": ("tanh", "relu"),
+    "explorer.max_grad_norm": (0.5, 10.0, 40.0),
+    "explorer.entropy_coef": (1e-4, 3e-4, 7e-4, 1e-3),
+    "normalise_observations": (False, True),
+    "normalise_rewards": (False, True),
+}
+PREDICTOR: Grid = {
+    "bonus.learning_rate": PREDICTOR_RATES,
+    "bonus.forward_coef": PREDICTION_COEFS,
+    "bonus.inverse_coef": PREDICTION_COEFS,
+}
+RND: Grid = {"bonus.learning_rate": PREDICTOR_RATES}
+HASH: Grid = {"bonus.key_bits": (16, 32, 64, 128)}
+EXPLOITER: Grid = {
+    "exploiter.learning_rate": (3e-4, 1e-3),
+    "exploiter.activation": ("tanh", "relu"),
+    "exploiter.entropy_coef": (0.0, 1e-6, 1e-5, 1e-4),
+}
+DQN: Grid = {
+    "exploiter.learning_rate": (1e-4, 3e-4, 1e-3),
+    "exploiter.target_rate": (0.01, 0.001),
+    "exploiter.batch_size": (128, 256, 512),
+    "exploiter.activation": ("tanh", "relu"),
+    "exploiter.prioritised": (False, True),
+}
+
+GRIDS: Mapping[str, Grid] = {
+    "a2c-count": BASELINE,
+    "ppo-count": BASELINE,
+    "a2c-hash-count": HASH,
+    "ppo-hash-count": HASH,
+    "a2c-icm": PREDICTOR,
+    "ppo-icm": PREDICTOR,
+    "a2c-rnd": RND,
+    "ppo-rnd": RND,
+    "a2c-ride": PREDICTOR,
+    "ppo-ride": PREDICTOR,
+    # "Retrace(lambda)" of the paper's table is the clipped weight; see docs/algorithms.
+    "dea2c-count": {"exploiter.correction": ("importance", "clipped"), **EXPLOITER},
+    "deppo-count": EXPLOITER,
+    "dedqn-count": DQN,
+    "dea2c-icm": PREDICTOR,
+    "deppo-icm": PREDICTOR,
+    "dedqn-icm": PREDICTOR,
+}
+"""The grid searched for each recipe; every other setting is as in the recipe."""
+
+
+def grid_cases(tasks: Iterable[str]) -> tuple[Case, ...]:
+    """Every configuration of every grid."""
+    return tuple(case for task in tasks for name, grid in GRIDS.items() for case in product([task], [name], vary=grid))
+
+
+def best_configuration(scores: Mapping[Case, tuple[float, float]]) -> Case:
+    """The paper's selection rule: the highest maximum return; among equals the highest average return.
+
+    `scores` holds (maximum, average) of each configuration. Returns are compared as the paper prints them, to two
+    digits: else equals would hardly ever occur and the average never count.
+    """
+    return max(scores, key=lambda case: (round(scores[case][0], 2), scores[case][1]))

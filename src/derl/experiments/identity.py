@@ -1,0 +1,45 @@
+"""What makes two runs the same run: their configuration, seed, and the version of the code behind their numbers."""
+
+import hashlib
+import json
+from functools import lru_cache
+from typing import Any
+
+from derl.core.errors import DerlError, require
+from derl.training.config import Config, Run, to_json
+from derl.training.version import versions
+
+
+def description(config: Config) -> dict[str, Any]:
+    """Everything that decides a run's numbers, except its seed. The recipe's name is a label and does not count."""
+    data = json.loads(to_json(config))
+    data.pop("recipe")
+    custom = [str(v) for v in (*(p.get("kind") for p in data.values() if isinstance(p, dict)), data.get("env")) if v]
+    for name in custom:
+        if name.startswith("custom:"):
+            raise DerlError(
+                f"{name.removeprefix('custom:')} has no name to be found by in a worker process; "
+                "register it, in a module loaded with 'derl --import MODULE'"
+            )
+    return {**data, "versions": versions(config.make_env(), config.explorer, config.bonus, config.exploiter)}
+
+
+@lru_cache(maxsize=100_000)
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+def config_key(config: Config) -> str:
+    """The content address of a configuration."""
+    return _digest(json.dumps(description(config), sort_keys=True))
+
+
+def run_key(run: Run) -> str:
+    """The content address of a run."""
+    require(run.seed >= 0, f"seeds are not negative, this one is {run.seed}")
+    return seed_key(config_key(run.config), run.seed)
+
+
+def seed_key(config: str, seed: int) -> str:
+    """The content address of one seed of a configuration, given the configuration's."""
+    return _digest(f"{config}/{seed}")

@@ -1,0 +1,108 @@
+"""A job on disk: which runs it holds and how far they are, so that whoever finds it can go on with it."""
+
+import json
+import shutil
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import polars as pl
+
+from derl.core.errors import DerlError
+from derl.experiments.cases import Case
+from derl.experiments.identity import run_key
+from derl.experiments.planner import Job, Member, expected_seconds
+from derl.experiments.store import Entry, Store
+from derl.training.checkpoint import write_atomically
+from derl.training.folder import RunFolder
+from derl.training.trainer import Progress, Trainer
+from derl.training.version import ENGINE
+
+JOBS, RECIPE, SPENT = "jobs", "job.json", "spent.json"
+
+
+def to_data(job: Job) -> dict:
+    """A job as plain data, for a file or a pipe."""
+    members = [[m.key, m.case.recipe, m.case.task, list(m.case.changes), m.seed] for m in job.members]
+    return {"members": members, "seconds": job.seconds}
+
+
+def from_data(data: dict) -> Job:
+    """A job from `to_data`. Raises if this version of derl would not make the same runs of it."""
+    members = []
+    for key, recipe, task, changes, seed in data["members"]:
+        case = Case.of(recipe, task, dict(changes))
+        member = Member(key, case, seed, case.config())
+        if run_key(member.run) != key:
+            raise DerlError(f"{recipe} on {task} is from another version of derl")
+        members.append(member)
+    return Job(tuple(members), data["seconds"])
+
+
+def job_folder(store: Path, job: Job) -> RunFolder:
+    """Where a job keeps its checkpoint."""
+    return RunFolder(store / JOBS / job.name)
+
+
+def begun_jobs(store: Path) -> Iterator[Job]:
+    """Jobs that were begun and not finished, as far as this version of derl can go on with them."""
+    for path in sorted((store / JOBS).glob(f"*/{RECIPE}")):
+        try:
+            job = from_data(json.loads(path.read_text()))
+        except (DerlError, ValueError, KeyError, OSError):
+            continue
+        if (path.parent / "checkpoint.safetensors").exists() and job.name == path.parent.name:
+            yield job
+
+
+def entry_of(member: Member, seconds: float = 0.0) -> Entry:
+    """How a run is entered in the store."""
+    case = member.case
+    return Entry(member.key, case.recipe, case.task, case.setting, member.seed, ENGINE, seconds)
+
+
+def remaining(job: Job, keys: set[str]) -> Job:
+    """The runs of a job that are among `keys`."""
+    members = tuple(m for m in job.members if m.key in keys)
+    return Job(members, sum(expected_seconds(m.config) for m in members))
+
+
+def execute(store: Path, job: Job, show: Callable[[Progress], None], checkpoint_seconds: float) -> None:
+    """Train a job to its end, from its checkpoint if it has one, and enter its runs in the store."""
+    folder = job_folder(store, job)
+    folder.path.mkdir(parents=True, exist_ok=True)
+    folder.lock()
+    write_atomically(folder.path / RECIPE, json.dumps(to_data(job)).encode())
+    spent, since = _spent(folder), time.monotonic()
+    runs = [member.run for member in job.members]
+    trainer = Trainer(runs, folder, cores=1, group_size=len(runs), checkpoint_seconds=checkpoint_seconds)
+    try:
+        trainer.resume()
+    except DerlError:
+        # A damaged checkpoint costs time, not results.
+        folder.checkpoint.unlink(missing_ok=True)
+        trainer = Trainer(runs, folder, cores=1, group_size=len(runs), checkpoint_seconds=checkpoint_seconds)
+        trainer.start()
+    try:
+        frame = trainer.train(show)
+    finally:
+        folder.write_json(SPENT, {"seconds": spent + time.monotonic() - since})
+    seconds = (spent + time.monotonic() - since) / len(runs)
+    enter(store, job, frame, seconds)
+    folder.unlock()
+    shutil.rmtree(folder.path, ignore_errors=True)
+
+
+def _spent(folder: RunFolder) -> float:
+    try:
+        return float(json.loads((folder.path / SPENT).read_text())["seconds"])
+    except (OSError, ValueError, KeyError):
+        return 0.0
+
+
+def enter(store: Path, job: Job, frame: pl.DataFrame, seconds: float) -> None:
+    """Put the results of a finished job into the store, all or none."""
+    frames = [frame.filter(run=number) for number in range(len(job.members))]
+    place = Store(store)
+    place.add([entry_of(member, seconds) for member in job.members], frames)
+    place.close()

@@ -1,0 +1,177 @@
+"""From runs to jobs: runs that share a compiled program go together, as many as the caches like, longest first."""
+
+import dataclasses
+import hashlib
+from collections.abc import Collection, Mapping, Sequence
+from itertools import pairwise
+from typing import Any
+
+import jax
+import numpy as np
+import polars as pl
+
+from derl.agents.dqn import DQN
+from derl.agents.ppo import PPO
+from derl.core.types import Box
+from derl.experiments.cases import Case
+from derl.experiments.identity import config_key, seed_key
+from derl.experiments.store import Store, relabelled
+from derl.training.config import Config, Run
+
+CACHE_BYTES = 4_000_000
+"""What the weights of one population may take together: beyond a core's caches, larger populations are slower."""
+MEMORY_BYTES = 1_500_000_000
+"""What the whole state of one population may take."""
+MOST_RUNS = 16
+MOST_RUNS_GPU = 512
+
+
+@dataclasses.dataclass(frozen=True)
+class Member:
+    """A run to be made: a case and a seed, its content address and its whole configuration."""
+
+    key: str
+    case: Case
+    seed: int
+    config: Config
+
+    @property
+    def run(self) -> Run:
+        """The run as the trainer takes it."""
+        return Run(self.seed, {}, self.config)
+
+
+@dataclasses.dataclass(frozen=True)
+class Job:
+    """Runs that go through one compiled program together."""
+
+    members: tuple[Member, ...]
+    seconds: float
+    """How long it is expected to take."""
+
+    @property
+    def name(self) -> str:
+        """A name that the same runs always get."""
+        return hashlib.sha256("".join(m.key for m in self.members).encode()).hexdigest()[:16]
+
+    @property
+    def steps(self) -> int:
+        """Environment steps of all its runs."""
+        return sum(steps_of(m.config) for m in self.members)
+
+    @property
+    def title(self) -> str:
+        """What to call it on a display."""
+        cases = list(dict.fromkeys(m.case for m in self.members))
+        more = f" and {len(cases) - 1} more" if len(cases) > 1 else ""
+        setting = f" ({cases[0].setting})" if cases[0].changes and not more else ""
+        return f"{cases[0].recipe} on {cases[0].task}{setting}{more}"
+
+
+def members_of(pairs: Sequence[tuple[Case, int]]) -> list[Member]:
+    """Content addresses and configurations of runs; seeds of a case share the work."""
+    configs = {case: case.config() for case in dict.fromkeys(case for case, _ in pairs)}
+    keys = {case: config_key(config) for case, config in configs.items()}
+    unique = {seed_key(keys[case], seed): (case, seed) for case, seed in reversed(pairs)}
+    members = [Member(key, case, seed, configs[case]) for key, (case, seed) in unique.items()]
+    return members[::-1]
+
+
+def results_of(store: Store, members: Sequence[Member], columns: Sequence[str] | None = None) -> pl.DataFrame:
+    """The results frame of an experiment's runs as far as they are in the store, by the experiment's own names."""
+    cases = {m.key: (m.case.recipe, m.case.task, m.case.setting) for m in members}
+    return relabelled(store.frame(cases, columns), cases)
+
+
+def steps_of(config: Config) -> int:
+    """Environment steps of a run."""
+    return config.protocol.budget(config.make_env())[0]
+
+
+def program_of(config: Config) -> Any:
+    """What runs of one population have in common; hashable."""
+    return jax.tree.structure(config.algorithm()), config.protocol
+
+
+def parameters(config: Config) -> int:
+    """About how many weights a run's networks have. Counted by hand: asking JAX for shapes takes too long."""
+    spec = config.make_env().spec
+    inputs = int(np.prod(spec.observation.shape)) if isinstance(spec.observation, Box) else spec.observation.size
+    learners = [agent.hidden for agent in (config.explorer, config.exploiter) if agent is not None]
+    learners += [config.bonus.hidden] if hasattr(config.bonus, "hidden") else []  # pyright: ignore
+    # Each has two networks: actor and critic, network and target, predictor and target.
+    return 2 * sum(sum(a * b for a, b in pairwise((inputs, *hidden, 16))) for hidden in learners)
+
+
+def sizes(config: Config) -> tuple[int, int]:
+    """About how many bytes a run's weights and optimisers take, and its whole state with its replay memories."""
+    hot = 12 * parameters(config)
+    memories = [agent.capacity for agent in (config.explorer, config.exploiter) if isinstance(agent, DQN)]
+    observation = config.make_env().spec.observation
+    row = 4 * (3 + 2 * (int(np.prod(observation.shape)) if isinstance(observation, Box) else 1))
+    return hot, hot + sum(memories) * row
+
+
+def population_size(config: Config, most: int = MOST_RUNS) -> int:
+    """How many runs of this kind go together best."""
+    hot, whole = sizes(config)
+    if most > MOST_RUNS:
+        return max(1, min(most, MEMORY_BYTES * 8 // whole))
+    return max(1, min(most, CACHE_BYTES // hot, MEMORY_BYTES // whole))
+
+
+def expected_seconds(config: Config) -> float:
+    """A rough guess of a run's time, for what has never been timed: gradient steps and the weights they touch."""
+    steps, weights = steps_of(config), parameters(config)
+    per_rollout = config.explorer.rollout_length * config.num_envs
+    cost = 2.5e-6
+    for agent in filter(None, (config.explorer, config.exploiter)):
+        updates = agent.epochs * agent.minibatches if isinstance(agent, PPO) else 1
+        batch = 0.3e-6 * agent.batch_size if isinstance(agent, DQN) else 0.0
+        share = weights / (2 if config.exploiter is not None else 1)
+        cost += updates * agent.updates_per_rollout * (20e-6 + batch + 1e-9 * share) / per_rollout
+    if hasattr(config.bonus, "learning_rate"):
+        cost += 45e-6 / config.num_envs
+    return steps * cost
+
+
+def plan(
+    members: Sequence[Member],
+    *,
+    workers: int,
+    done: Collection[str] = (),
+    known: Mapping[tuple[str, str], float] | None = None,
+    most: int = MOST_RUNS,
+) -> list[Job]:
+    """Jobs of the runs that are not among `done`, longest first.
+
+    Who goes with whom depends only on the whole experiment, not on what is done or how fast the machine turned out to
+    be: programs of another size may round differently, and a sweep that was interrupted is to give the same numbers as
+    one that was not. `known` gives measured seconds per step of a recipe and task, for the order of the jobs.
+    """
+    jobs = []
+    for group in partition(members, workers, most):
+        left = tuple(member for member in group if member.key not in done)
+        if left:
+            jobs.append(Job(left, sum(_seconds(member, known or {}) for member in left)))
+    return sorted(jobs, key=lambda job: (-job.seconds, job.name))
+
+
+def partition(members: Sequence[Member], workers: int, most: int) -> list[list[Member]]:
+    """Runs in groups that share a program, none so large that it would keep one worker busy after all others."""
+    programs: dict[Any, list[Member]] = {}
+    for member in members:
+        programs.setdefault(program_of(member.config), []).append(member)
+    seconds = {program: expected_seconds(group[0].config) for program, group in programs.items()}
+    total = sum(seconds[program] * len(group) for program, group in programs.items())
+    groups = []
+    for program, group in programs.items():
+        fair = max(1, int(total / workers / 2 / max(seconds[program], 1e-9)))
+        count = -(-len(group) // min(population_size(group[0].config, most), fair))
+        groups += [[group[i] for i in part] for part in np.array_split(np.arange(len(group)), count)]
+    return groups
+
+
+def _seconds(member: Member, known: Mapping[tuple[str, str], float]) -> float:
+    rate = known.get((member.case.recipe, member.case.task))
+    return expected_seconds(member.config) if rate is None else rate * steps_of(member.config)

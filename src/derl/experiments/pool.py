@@ -1,0 +1,104 @@
+"""The other end of a worker process: start it, give it a job, hear from it, and notice when it dies."""
+
+import json
+import os
+import queue
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from derl.experiments.jobs import to_data
+from derl.experiments.planner import Job
+
+Event = tuple["Worker", dict[str, Any] | None]
+"""Who says what; None means that it has ended."""
+
+
+class Worker:
+    """A process that does one job at a time."""
+
+    def __init__(
+        self,
+        store: Path,
+        core: str,
+        checkpoint_seconds: float,
+        modules: Sequence[str],
+        lock: int,
+        events: "queue.Queue[Event]",
+    ):
+        self.core, self.steps = core, 0
+        self.job: Job | None = None
+        self._errors = tempfile.TemporaryFile()  # noqa: SIM115 (it lives as long as the process)
+        command = [
+            sys.executable,
+            "-m",
+            "derl.experiments.worker",
+            str(store.absolute()),
+            core,
+            str(checkpoint_seconds),
+        ]
+        self.process = subprocess.Popen(
+            [*command, *modules],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._errors,
+            text=True,
+            # It keeps the store locked for as long as it lives, even if this process is killed.
+            pass_fds=[lock],
+            # Ctrl-C is for this process to hear; it tells its workers.
+            start_new_session=True,
+        )
+        self._events = events
+        threading.Thread(target=self._listen, daemon=True).start()
+
+    def _listen(self) -> None:
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            try:
+                self._events.put((self, json.loads(line)))
+            except ValueError:
+                continue
+        self._events.put((self, None))
+
+    def give(self, job: Job) -> None:
+        """Have it do a job."""
+        assert self.process.stdin is not None
+        self.job, self.steps = job, 0
+        try:
+            self.process.stdin.write(json.dumps(to_data(job)) + "\n")
+            self.process.stdin.flush()
+        except OSError:
+            # It has just died: its last event will say so.
+            return
+
+    def stop(self) -> None:
+        """Ask it to save and end."""
+        if self.process.poll() is None:
+            os.kill(self.process.pid, signal.SIGTERM)
+
+    def wait(self, patience: float = 60.0) -> None:
+        """Wait until it has ended, by force if it takes too long."""
+        try:
+            self.process.wait(patience)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+        for stream in (self.process.stdin, self.process.stdout, self._errors):
+            if stream is not None:
+                try:
+                    stream.close()
+                except OSError:
+                    continue
+
+    def last_words(self) -> str:
+        """The last line it wrote to its standard error, or how it ended."""
+        self.process.wait()
+        self._errors.seek(0)
+        lines = self._errors.read().decode(errors="replace").strip().splitlines()
+        code = self.process.returncode
+        return lines[-1][:300] if lines else f"signal {-code}" if code < 0 else f"exit code {code}"

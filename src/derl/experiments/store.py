@@ -1,0 +1,211 @@
+"""The result store: one entry per run, found by its content, in a SQLite file that several processes can use at once.
+
+SQLite gives what a store needs and files in a folder do not: an entry is there whole or not at all even after kill -9,
+writers wait for each other, and ten thousand entries are one query away.
+"""
+
+import contextlib
+import json
+import sqlite3
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import polars as pl
+
+from derl.core.errors import DerlError, require
+
+SCHEMA = 1
+FILE = "runs.sqlite"
+TABLES = """
+CREATE TABLE IF NOT EXISTS runs (
+  key TEXT PRIMARY KEY, recipe TEXT, task TEXT, setting TEXT, seed INTEGER, engine INTEGER, steps INTEGER,
+  seconds REAL, finished TEXT, failed_at INTEGER, columns TEXT, evaluations INTEGER, data BLOB
+);
+CREATE TABLE IF NOT EXISTS failures (
+  key TEXT PRIMARY KEY, recipe TEXT, task TEXT, setting TEXT, seed INTEGER, error TEXT
+);
+CREATE INDEX IF NOT EXISTS by_case ON runs (recipe, task, setting);
+"""
+
+
+class Entry(NamedTuple):
+    """What a run is called, and what it cost."""
+
+    key: str
+    recipe: str
+    task: str
+    setting: str
+    seed: int
+    engine: int
+    seconds: float
+
+
+LABELS = ("recipe", "task", "setting", "seed")
+TEXT = {"recipe": pl.String, "task": pl.String, "setting": pl.String}
+
+
+class Store:
+    """A folder of results. Opening one that does not exist makes it, unless it is only to be read."""
+
+    def __init__(self, path: Path | str, *, read_only: bool = False):
+        self.path = Path(path)
+        file = self.path / FILE
+        require(not read_only or file.exists(), f"there are no results in {self.path} yet")
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+            self._db = sqlite3.connect(file, timeout=60.0, isolation_level=None)
+            self._db.execute("PRAGMA busy_timeout = 60000")
+            version = self._db.execute("PRAGMA user_version").fetchone()[0]
+            require(
+                version in (0, SCHEMA),
+                f"{file} has format {version}, this derl reads {SCHEMA}; choose another folder with --store",
+            )
+            if version == 0:
+                self._create()
+        except (sqlite3.Error, OSError) as error:
+            raise DerlError(f"cannot use the store {self.path}: {error}; choose another with --store") from None
+
+    def _create(self) -> None:
+        # Readers go on while a worker writes, and a killed writer leaves nothing half done.
+        self._db.execute("PRAGMA journal_mode = WAL")
+        with self.transaction():
+            self._db.execute("PRAGMA user_version = 1")
+            for statement in TABLES.split(";"):
+                self._db.execute(statement)
+
+    @contextlib.contextmanager
+    def transaction(self) -> Iterator[None]:
+        """All of it is written, or nothing."""
+        try:
+            self._db.execute("BEGIN IMMEDIATE")
+            yield
+            self._db.execute("COMMIT")
+        except sqlite3.Error as error:
+            with contextlib.suppress(sqlite3.Error):
+                self._db.execute("ROLLBACK")
+            raise DerlError(f"cannot write to {self.path}: {error}; what was stored before is intact") from None
+        except BaseException:
+            self._db.execute("ROLLBACK")
+            raise
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._db.close()
+
+    def add(self, entries: Sequence[Entry], frames: Sequence[pl.DataFrame]) -> None:
+        """Put finished runs in, all or none. A run that is there already is left as it is."""
+        rows = [_pack(entry, frame) for entry, frame in zip(entries, frames, strict=True)]
+        with self.transaction():
+            self._db.executemany(f"INSERT OR IGNORE INTO runs VALUES ({','.join('?' * 13)})", rows)
+            self._db.executemany("DELETE FROM failures WHERE key = ?", [(entry.key,) for entry in entries])
+
+    def add_failures(self, entries: Sequence[Entry], error: str) -> None:
+        """Note runs that could not be finished, and why."""
+        with self.transaction():
+            self._db.executemany(
+                "INSERT OR REPLACE INTO failures VALUES (?,?,?,?,?,?)", [(*entry[:5], error) for entry in entries]
+            )
+
+    def keys(self) -> set[str]:
+        """Every run that is there."""
+        return {key for (key,) in self._db.execute("SELECT key FROM runs")}
+
+    def failures(self) -> pl.DataFrame:
+        """Runs that could not be finished."""
+        rows = self._db.execute("SELECT * FROM failures ORDER BY recipe, task, setting, seed").fetchall()
+        schema = {"key": pl.String, **TEXT, "seed": pl.Int64, "error": pl.String}
+        return pl.DataFrame(rows, schema=schema, orient="row")
+
+    def summary(self) -> pl.DataFrame:
+        """Runs, steps and seconds of every case."""
+        query = (
+            "SELECT recipe, task, setting, engine, COUNT(*), SUM(steps), SUM(seconds), SUM(failed_at IS NOT NULL) "
+            "FROM runs GROUP BY recipe, task, setting, engine ORDER BY recipe, task, setting, engine"
+        )
+        schema = {
+            **TEXT,
+            **dict.fromkeys(("engine", "runs", "steps"), pl.Int64),
+            "seconds": pl.Float64,
+            "failed": pl.Int64,
+        }
+        return pl.DataFrame(self._db.execute(query).fetchall(), schema=schema, orient="row")
+
+    def frame(self, keys: Iterable[str] | None = None, columns: Sequence[str] | None = None) -> pl.DataFrame:
+        """The results frame of some runs (else of all): one row per run and evaluation.
+
+        `columns` names the numbers wanted, beside run, recipe, task, setting and seed; reading few is faster.
+        """
+        wanted = None if keys is None else set(keys)
+        query = (
+            "SELECT key, recipe, task, setting, seed, columns, data FROM runs ORDER BY recipe, task, setting, seed, key"
+        )
+        groups: dict[str, tuple[list[tuple], list[np.ndarray]]] = {}
+        number = 0
+        for key, *labels, names, data in self._db.execute(query):
+            if wanted is None or key in wanted:
+                rows, blobs = groups.setdefault(names, ([], []))
+                rows.append((number, key, *labels))
+                blobs.append(np.frombuffer(data).reshape(len(json.loads(names)), -1))
+                number += 1
+        frames = [_unpack(json.loads(names), *group, columns) for names, group in groups.items()]
+        return pl.concat(frames, how="diagonal").sort("run", "evaluation") if frames else empty_frame()
+
+    def seconds_of(self) -> Mapping[tuple[str, str], float]:
+        """Seconds per step of every recipe and task that has been run for long enough to tell."""
+        query = (
+            "SELECT recipe, task, SUM(seconds) / SUM(steps) FROM runs WHERE seconds > 0 AND steps >= 500000 "
+            "GROUP BY recipe, task"
+        )
+        return {(recipe, task): rate for recipe, task, rate in self._db.execute(query)}
+
+    def entries(self) -> list[Entry]:
+        """What is there, without the numbers."""
+        names = ", ".join(Entry._fields)
+        return [Entry(*row) for row in self._db.execute(f"SELECT {names} FROM runs")]
+
+
+def relabelled(frame: pl.DataFrame, cases: Mapping[str, tuple[str, str, str]]) -> pl.DataFrame:
+    """A results frame with runs called by other names: recipe, task and setting by content address.
+
+    A run is stored under the name it was first asked for by; lambda = 1 may be the recipe as it is.
+    """
+    names = pl.DataFrame([(k, *v) for k, v in cases.items()], ["key", *TEXT], orient="row")
+    order = frame.columns
+    return frame.drop(list(TEXT)).join(names, on="key", how="inner", maintain_order="left").select(order)
+
+
+def empty_frame() -> pl.DataFrame:
+    """A results frame without rows."""
+    schema: dict[str, Any] = {"run": pl.Int64, "key": pl.String, **TEXT, "seed": pl.Int64, "evaluation": pl.Int64}
+    return pl.DataFrame(schema={**schema, "episodes": pl.Int64, "return": pl.Float64, "failed_at_step": pl.Int64})
+
+
+INTEGERS = ("evaluation", "steps", "episodes", "coverage", "failed_at_step")
+
+
+def _pack(entry: Entry, frame: pl.DataFrame) -> tuple:
+    numbers = frame.drop("run", *LABELS, strict=False).cast(pl.Float64)
+    data = np.ascontiguousarray(numbers.fill_null(np.nan).to_numpy().T)
+    failed = frame["failed_at_step"].drop_nulls()
+    labels = (entry.key, entry.recipe, entry.task, entry.setting, entry.seed, entry.engine)
+    steps = int(numbers["steps"].to_numpy().max())
+    finished = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    failed_at = int(failed[0]) if len(failed) else None
+    names = json.dumps(numbers.columns)
+    return (*labels, steps, entry.seconds, finished, failed_at, names, len(frame), data.tobytes())
+
+
+def _unpack(
+    names: Sequence[str], rows: Sequence[tuple], blobs: Sequence[np.ndarray], columns: Sequence[str] | None
+) -> pl.DataFrame:
+    lengths = [blob.shape[1] for blob in blobs]
+    labels = pl.DataFrame(rows, schema=["run", "key", *LABELS], orient="row")
+    repeated = labels[np.repeat(np.arange(len(rows)), lengths)]
+    kept = [n for n in names if columns is None or n in columns or n in ("evaluation", "episodes", "failed_at_step")]
+    data = {name: np.concatenate([blob[names.index(name)] for blob in blobs]) for name in kept}
+    frame = repeated.with_columns(**{name: pl.Series(values, nan_to_null=False) for name, values in data.items()})
+    whole = [pl.col(name).fill_nan(None).cast(pl.Int64) for name in INTEGERS if name in kept]
+    return frame.with_columns(whole)

@@ -1,0 +1,283 @@
+"""A sweep: every run of an experiment that is not in the store yet, on all cores, whatever happens on the way."""
+
+import contextlib
+import dataclasses
+import fcntl
+import os
+import queue
+import shutil
+import signal
+import threading
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import jax
+
+from derl.core.errors import DerlError, require
+from derl.experiments.experiment import Experiment
+from derl.experiments.jobs import JOBS, begun_jobs, entry_of, remaining
+from derl.experiments.planner import MOST_RUNS, MOST_RUNS_GPU, Job, Member, members_of, plan
+from derl.experiments.pool import Event, Worker
+from derl.experiments.store import Store
+from derl.training.trainer import Interrupted, available_cores
+
+ATTEMPTS = 3
+"""How often a job is tried when its worker dies under it."""
+DISK_BYTES = 50_000_000
+"""Less free room than this, and a sweep does not begin."""
+
+
+@dataclasses.dataclass(frozen=True)
+class SweepProgress:
+    """How far a sweep is."""
+
+    runs: int
+    """In the whole experiment."""
+    done: int
+    found: int
+    """Of those done, how many were in the store from before."""
+    failed: int
+    running: tuple[str, ...]
+    """What the workers are at."""
+    steps: int
+    total_steps: int
+    """Of the runs that were not in the store."""
+    steps_per_second: float
+    seconds_left: float
+
+
+@dataclasses.dataclass(frozen=True)
+class Plan:
+    """What a sweep will do."""
+
+    members: tuple[Member, ...]
+    """The whole experiment."""
+    jobs: tuple[Job, ...]
+    """What is left of it, in the order of starting."""
+    workers: int
+
+    @property
+    def found(self) -> int:
+        """Runs that are in the store already."""
+        return len(self.members) - sum(len(job.members) for job in self.jobs)
+
+    @property
+    def seconds(self) -> float:
+        """How long the rest is expected to take."""
+        longest = max((job.seconds for job in self.jobs), default=0.0)
+        return max(longest, sum(job.seconds for job in self.jobs) / self.workers)
+
+
+def make_plan(experiment: Experiment, path: Path, workers: int | None = None) -> Plan:
+    """What is left of an experiment. Jobs that were begun are gone on with as they are."""
+    members = members_of(experiment.members())
+    gpu = jax.default_backend() != "cpu"
+    workers = workers or (1 if gpu else available_cores())
+    require(workers >= 1, f"a sweep needs at least one worker, not {workers}")
+    known, stored = {}, set()
+    if (path / "runs.sqlite").exists():
+        store = Store(path)
+        known, stored = store.seconds_of(), store.keys()
+        store.close()
+    most = MOST_RUNS_GPU if gpu else MOST_RUNS
+    wanted = {m.key for m in members} - stored
+    begun = [job for job in begun_jobs(path) if wanted.issuperset(m.key for m in job.members)]
+    taken = stored | {m.key for job in begun for m in job.members}
+    jobs = plan(members, workers=workers, done=taken, known=known, most=most)
+    return Plan(tuple(members), (*begun, *jobs), workers)
+
+
+class Sweep:
+    """Runs a plan with worker processes, one per core."""
+
+    def __init__(
+        self,
+        experiment: Experiment,
+        path: Path | str,
+        *,
+        workers: int | None = None,
+        modules: Sequence[str] = (),
+        checkpoint_seconds: float = 60.0,
+        show: Callable[[SweepProgress], None] | None = None,
+    ):
+        self.path, self.modules, self.checkpoint_seconds = Path(path), tuple(modules), checkpoint_seconds
+        self.show = show or (lambda progress: None)
+        self.store = Store(self.path)
+        self._lock = claim(self.path)
+        enough_room(self.path)
+        self.plan = make_plan(experiment, self.path, workers)
+        self.waiting = list(self.plan.jobs)
+        self.attempts: dict[str, int] = {}
+        self.idle_deaths = 0
+        self.failed: dict[str, str] = {}
+        self.finished = 0
+        self.events: queue.Queue[Event] = queue.Queue()
+        self.workers: list[Worker] = []
+        self._stop = threading.Event()
+        self._steps_done, self._begun = 0, time.monotonic()
+
+    def run(self) -> dict[str, str]:
+        """Run everything that is left; the value is what failed, with the reason. Ctrl-C raises `Interrupted`."""
+        self._tidy()
+        cores = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
+        count = min(self.plan.workers, len(self.waiting))
+        pinned = jax.default_backend() == "cpu" and count <= len(cores)
+        with self._catch_signals():
+            try:
+                for i in range(count):
+                    self._start(str(cores[i]) if pinned else "any")
+                while self._busy() and not self._stop.is_set():
+                    self._handle()
+                if self._stop.is_set():
+                    done = f"{self.plan.found + self.finished} of {len(self.plan.members)} runs"
+                    raise Interrupted(f"interrupted with {done} done, all saved; the same command goes on")
+            finally:
+                self._end()
+        return self.failed
+
+    def _busy(self) -> bool:
+        return bool(self.waiting) or any(worker.job is not None for worker in self.workers)
+
+    def _start(self, core: str) -> None:
+        worker = Worker(self.path, core, self.checkpoint_seconds, self.modules, self._lock, self.events)
+        self.workers.append(worker)
+
+    def _handle(self) -> None:
+        try:
+            event = self.events.get(timeout=0.5)
+        except queue.Empty:
+            return
+        worker, message = event
+        if worker not in self.workers:
+            return
+        if message is None:
+            self._died(worker)
+        elif "steps" in message:
+            worker.steps = message["steps"]
+        else:
+            if "done" in message and worker.job is not None:
+                self.finished += len(worker.job.members)
+                self._steps_done += worker.job.steps
+            elif "error" in message and worker.job is not None:
+                self._give_up(worker.job, message["error"])
+            worker.job, worker.steps = None, 0
+            self._next(worker)
+        self.show(self.progress())
+
+    def _next(self, worker: Worker) -> None:
+        if self.waiting:
+            worker.give(self.waiting.pop(0))
+
+    def _died(self, worker: Worker) -> None:
+        """Replace a worker that died, and have its job tried again where its checkpoint left it."""
+        self.workers.remove(worker)
+        words, job = worker.last_words(), worker.job
+        worker.wait()
+        if job is None:
+            self.idle_deaths += 1
+            require(self.idle_deaths < ATTEMPTS, f"worker processes die before they begin: {words}")
+        else:
+            self.attempts[job.name] = self.attempts.get(job.name, 0) + 1
+            if self.attempts[job.name] < ATTEMPTS:
+                self.waiting.insert(0, job)
+            elif len(job.members) > 1:
+                # One of its runs may be at fault, or the memory they need together.
+                self.waiting += [remaining(job, {member.key}) for member in job.members]
+            else:
+                self._give_up(job, f"its process died {ATTEMPTS} times ({words})")
+        if self.waiting:
+            self._start(worker.core)
+
+    def _give_up(self, job: Job, error: str) -> None:
+        self.store.add_failures([entry_of(member) for member in job.members], error)
+        self.failed |= {member.key: error for member in job.members}
+
+    def _tidy(self) -> None:
+        """Remove the traces of jobs that nobody will go on with, because their runs are in the store or changed."""
+        kept = {job.name for job in self.plan.jobs}
+        stored = self.store.keys()
+        jobs = {job.name: job for job in begun_jobs(self.path)}
+        for folder in (self.path / JOBS).glob("*"):
+            job = jobs.get(folder.name)
+            if folder.name not in kept and (job is None or any(m.key in stored for m in job.members)):
+                shutil.rmtree(folder, ignore_errors=True)
+
+    def progress(self) -> SweepProgress:
+        """How far it is."""
+        steps = self._steps_done + sum(worker.steps for worker in self.workers)
+        total = sum(job.steps for job in self.plan.jobs)
+        elapsed = time.monotonic() - self._begun
+        # Time is left in proportion to expected seconds, not steps: a step of PPO is not a step of A2C.
+        expected = sum(job.seconds for job in self.plan.jobs)
+        waiting = sum(job.seconds for job in self.waiting)
+        under_way = sum(w.job.seconds * (1 - w.steps / max(w.job.steps, 1)) for w in self.workers if w.job is not None)
+        done = expected - waiting - under_way
+        left = (waiting + under_way) / self.plan.workers
+        if done > 0.02 * expected:
+            left = elapsed * (waiting + under_way) / done
+        return SweepProgress(
+            runs=len(self.plan.members),
+            done=self.plan.found + self.finished,
+            found=self.plan.found,
+            failed=len(self.failed),
+            running=tuple(w.job.title for w in self.workers if w.job is not None),
+            steps=steps,
+            total_steps=total,
+            steps_per_second=steps / max(elapsed, 1e-9),
+            seconds_left=left,
+        )
+
+    @contextlib.contextmanager
+    def _catch_signals(self):
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        old = {s: signal.signal(s, lambda number, frame: self._stop.set()) for s in (signal.SIGINT, signal.SIGTERM)}
+        try:
+            yield
+        finally:
+            for number, handler in old.items():
+                signal.signal(number, handler)
+
+    def _end(self) -> None:
+        """Have all workers save and end."""
+        for worker in self.workers:
+            worker.stop()
+        for worker in self.workers:
+            worker.wait()
+        os.close(self._lock)
+        self.store.close()
+
+
+def claim(path: Path, patience: float = 20.0) -> int:
+    """Keep other sweeps out of a store until this one and its workers have ended; the value is a file descriptor.
+
+    Workers inherit it. If an earlier sweep was killed, its workers are given time to save what they have.
+    """
+    try:
+        handle = os.open(path / ".lock", os.O_RDWR | os.O_CREAT, 0o644)
+    except OSError as error:
+        raise DerlError(f"cannot write in {path}: {error.strerror}; choose another folder with --store") from None
+    deadline = time.monotonic() + patience
+    while True:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return handle
+        except OSError:
+            if time.monotonic() > deadline:
+                os.close(handle)
+                raise DerlError(f"another sweep is using {path}; wait for it, or choose another with --store") from None
+            time.sleep(0.2)
+
+
+def enough_room(path: Path) -> None:
+    """Raise if there is hardly any room left on the disk."""
+    free = shutil.disk_usage(path).free
+    require(free > DISK_BYTES, f"there are only {free / 1e6:.0f} MB left on the disk of {path}; make room first")
+    probe = path / ".probe"
+    try:
+        probe.write_bytes(b"0" * 4096)
+        probe.unlink()
+    except OSError as error:
+        raise DerlError(f"cannot write in {path}: {error.strerror}; choose another folder with --store") from None

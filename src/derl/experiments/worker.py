@@ -1,0 +1,69 @@
+"""A worker process: takes jobs on its standard input, one line each, and says on its standard output how they go.
+
+It is started as `python -m derl.experiments.worker STORE CORE SECONDS [MODULE ...]`. Its core is fixed before JAX
+starts: XLA then uses a single thread and runs operations where they are called, which is a quarter faster than a pool.
+"""
+
+import importlib
+import json
+import os
+import signal
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+
+def say(**message: Any) -> None:
+    """One line to whoever started this."""
+    sys.stdout.write(json.dumps(message) + "\n")
+    sys.stdout.flush()
+
+
+def stop_with_parent() -> None:
+    """End this process when the one that started it is gone."""
+    parent = os.getppid()
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(1.0)
+        # The trainer answers to this by saving and stopping at a safe place.
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
+def main(argv: list[str]) -> int:
+    """Do jobs until the input ends."""
+    store, core, seconds, *modules = argv
+    if core != "any" and hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, {int(core)})
+    stop_with_parent()
+    sys.path.insert(0, "")
+    for module in modules:
+        importlib.import_module(module)
+    # JAX starts with these: not before the core is fixed.
+    from derl.core.errors import DerlError
+    from derl.experiments.jobs import execute, from_data
+    from derl.training.cache import use_compilation_cache
+    from derl.training.trainer import Interrupted
+
+    use_compilation_cache()
+    say(ready=True)
+    for line in sys.stdin:
+        try:
+            job = from_data(json.loads(line))
+            execute(Path(store), job, lambda p: say(steps=p.steps, failed=p.failed), float(seconds))
+            say(done=job.name)
+        except Interrupted:
+            return 130
+        except DerlError as error:
+            say(error=str(error))
+        except (MemoryError, RuntimeError, ValueError, TypeError, ArithmeticError, OSError) as error:
+            say(error=f"{type(error).__name__}: {error}".splitlines()[0])
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,166 @@
+"""Experiments as data: files, the paper's own, and smaller versions of both."""
+
+import pytest
+
+from derl.core.errors import DerlError
+from derl.envs.registry import PAPER_TASKS
+from derl.experiments.builtin import EXPERIMENTS, experiment, quick
+from derl.experiments.cases import Case, case_of, parse_setting, setting_text
+from derl.experiments.experiment import Experiment, Part, from_data, product, read_experiment
+from derl.experiments.grids import GRIDS, best_configuration
+from derl.experiments.identity import config_key
+from derl.experiments.paper import cells
+from derl.training.recipes import TABLE_1, recipe
+
+SPEC = {"tasks": ["DeepSea-5"], "recipes": ["a2c-count"], "seeds": 2}
+
+
+def test_a_file_is_a_product(tmp_path):
+    path = tmp_path / "mine.toml"
+    path.write_text(
+        'tasks = ["DeepSea-5", "deepsea-6"]\nrecipes = ["a2c-count", "dea2c-count"]\nseeds = [3, 4]\n'
+        "[vary]\nbonus.scale = [0.1, 10]\n[set]\nexplorer_reward = 'intrinsic'\n[protocol]\nepisodes = 500\n"
+    )
+    mine = read_experiment(path)
+    assert mine.name == "mine"
+    assert len(mine.cases) == 8
+    assert len(mine.members()) == 16
+    case = mine.cases[0]
+    assert case.config().bonus.scale == 0.1
+    assert case.config().explorer_reward == "intrinsic"
+    assert case.config().protocol.episodes == 500
+    assert {c.task for c in mine.cases} == {"DeepSea-5", "DeepSea-6"}
+
+
+def test_parts_have_seeds_and_values_of_their_own():
+    data = {**SPEC, "parts": [{"vary": {"bonus.scale": [1, 2]}}, {"recipes": ["a2c"], "seeds": [9]}]}
+    assert from_data(data, "x").members() == [
+        (Case.of("a2c-count", "DeepSea-5", {"bonus.scale": 1}), 0),
+        (Case.of("a2c-count", "DeepSea-5", {"bonus.scale": 1}), 1),
+        (Case.of("a2c-count", "DeepSea-5", {"bonus.scale": 2}), 0),
+        (Case.of("a2c-count", "DeepSea-5", {"bonus.scale": 2}), 1),
+        (Case.of("a2c", "DeepSea-5"), 9),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"recipes": ["a2c-cuont"]}, "unknown recipe 'a2c-cuont'; did you mean a2c-count"),
+        ({"recipes": []}, "name at least one of the recipes"),
+        ({"tasks": ["DeepSee-5"]}, "DeepSea-5"),
+        ({"tasks": ["DeepSea-0"]}, "DeepSea"),
+        ({"vary": {"bonus.scale": []}}, "bonus.scale needs a list of values"),
+        ({"vary": {"bonus.scale": "abc"}}, "bonus.scale needs a list of values"),
+        ({"vary": {"bonus.skale": [1.0]}}, "did you mean bonus.scale"),
+        ({"set": {"explorer.learning_rate": -1.0}}, "a2c-count on DeepSea-5.*must not be negative"),
+        ({"set": {"explorer_reward": "none"}}, "unknown explorer_reward"),
+        ({"protocol": {"episodes": 0}}, "episodes must be at least 1"),
+        ({"seeds": 0}, "seeds"),
+        ({"seeds": [-1]}, "none negative"),
+        ({"seads": 3}, "did you mean seeds"),
+        ({"parts": [{"reciples": []}]}, "did you mean recipes"),
+    ],
+)
+def test_a_wrong_file_is_refused_before_any_work(change, message):
+    with pytest.raises(DerlError, match=message):
+        from_data({**SPEC, **change}, "x")
+
+
+def test_a_broken_file_is_named(tmp_path):
+    (tmp_path / "x.toml").write_text("tasks = [")
+    with pytest.raises(DerlError, match="not valid TOML"):
+        read_experiment(tmp_path / "x.toml")
+    with pytest.raises(DerlError, match="No such file"):
+        read_experiment(tmp_path / "y.toml")
+
+
+def test_settings_survive_being_text():
+    changes = {"bonus.scale": 0.01, "explorer_reward": "intrinsic", "normalise_rewards": True, "bonus.increment": 1e-9}
+    assert parse_setting(setting_text(changes)) == changes
+    case = Case.of("a2c-count", "DeepSea-5", changes)
+    assert case_of("a2c-count", "DeepSea-5", case.setting) == case
+
+
+def test_every_published_number_has_a_case_in_a_built_in_experiment():
+    known = {case for name in EXPERIMENTS if name != "grid-search" for case in experiment(name).cases}
+    assert len(cells()) == 1684
+    assert all(cell.case in known for cell in cells())
+
+
+def test_the_papers_experiments_have_their_sizes():
+    assert len(experiment("table-1").members()) == 18 * 11 * 5
+    assert {c.task for c in experiment("table-1").cases} == set(PAPER_TASKS)
+    assert len(experiment("lambda").cases) == 2 * 16 * 9
+    assert len(experiment("decay").cases) == 2 * (7 * 7 + 9 * 9)
+    pairs = [c for c in experiment("kl").cases if dict(c.changes).get("protocol.episodes")]
+    assert len(pairs) == 2 * 2 * 25
+    assert len(experiment("pure-exploration").members()) == 2 * 2 * 3
+
+
+def test_cells_stand_for_what_their_tables_say():
+    found = {(c.table, c.row, c.column): c for c in cells()}
+    cell = found["tab:mean_returns", "DeA2C Count", "Hallway 10-10"]
+    assert (cell.mean, cell.statistic, cell.case) == (0.84, "average", Case.of("dea2c-count", "Hallway-10-10"))
+    cell = found["tab:decay_sensitivity_deep_deepsea_max", "A2C RND", "1e-08"]
+    assert cell.statistic == "maximum"
+    assert cell.case.config().bonus.learning_rate == 1e-8
+    row = "DeA2C Count ($\\alpha_\\beta=0.01, \\alpha_e=0.0001$, $r=\\lambda r^i$)"
+    config = found["tab:hallway10_10_intrinsic_coef_mean_kl", row, "10.0"].case.config()
+    assert (config.explorer_reward, config.bonus.scale, config.decoupling.alpha_explorer) == ("intrinsic", 10.0, 0.01)
+
+
+def test_the_default_value_of_a_setting_is_the_recipe_itself():
+    found = {(c.table, c.row, c.column): c.case for c in cells()}
+    assert found["tab:deepsea_10_intrinsic_coef_mean", "A2C Count", "1.0"] == Case.of("a2c-count", "DeepSea-10")
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_quick_keeps_every_algorithm(name):
+    whole, small = experiment(name), quick(experiment(name))
+    assert {c.recipe for c in small.cases} == {c.recipe for c in whole.cases}
+    assert len(small.members()) < len(whole.members())
+    assert all(c.config().protocol.episodes == 2000 for c in small.cases)
+
+
+def test_only_names_tasks_recipes_and_settings():
+    whole = experiment("lambda")
+    part = whole.narrowed(only=["DeepSea-10", "a2c-count", "dea2c-count", "bonus.scale=0.1"], seeds=[1])
+    assert [(c.recipe, c.task, c.setting) for c in part.cases] == [
+        ("a2c-count", "DeepSea-10", "bonus.scale=0.1"),
+        ("dea2c-count", "DeepSea-10", "bonus.scale=0.1"),
+    ]
+    with pytest.raises(DerlError, match="did you mean DeepSea-10"):
+        whole.narrowed(only=["DeepSea-100"])
+
+
+def test_fewer_episodes_keep_the_number_of_evaluations():
+    case = Experiment("x", (Part(product(["DeepSea-10"], ["a2c"]), (0,)),)).narrowed(episodes=5000).cases[0]
+    protocol = case.config().protocol
+    assert (protocol.episodes, protocol.evaluate_every) == (5000, 50)
+
+
+def test_what_a_run_is_called_does_not_change_what_it_is():
+    assert config_key(Case.of("a2c-count", "DeepSea-10", {"bonus.scale": 1.0}).config()) == config_key(
+        recipe("a2c-count", "DeepSea-10")
+    )
+    keys = {config_key(recipe(name, task)) for name in TABLE_1 for task in ("DeepSea-10", "Hallway-10-10")}
+    assert len(keys) == 36
+
+
+def test_every_grid_holds_the_papers_choice():
+    """What appendix A prints in bold is one of the grid's configurations, where the paper's code agrees with it."""
+    for name, grid in GRIDS.items():
+        config = recipe(name, "DeepSea-20")
+        for path, values in grid.items():
+            assert all(config.with_value(path, value) for value in values)
+    count = {name: len(product(["DeepSea-20"], [name], vary=grid)) for name, grid in GRIDS.items()}
+    assert count["a2c-count"] == 2 * 2 * 3 * 4 * 2 * 2
+    assert count["dedqn-count"] == 3 * 2 * 3 * 2 * 2
+    assert count["ppo-icm"] == 5 * 4 * 4
+
+
+def test_the_selection_rule_takes_the_maximum_first():
+    a, b, c = (Case.of("a2c", f"DeepSea-{n}") for n in (5, 6, 7))
+    assert best_configuration({a: (0.99, 0.2), b: (0.98, 0.9)}) == a
+    assert best_configuration({a: (0.991, 0.2), b: (0.989, 0.9), c: (0.9, 1.0)}) == b

@@ -1,0 +1,84 @@
+"""Jobs hold every run once, keep the same company whatever is done already, and leave no core idle for long."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from derl.experiments.builtin import experiment
+from derl.experiments.experiment import product
+from derl.experiments.jobs import from_data, to_data
+from derl.experiments.planner import Member, members_of, parameters, plan, population_size, program_of
+from derl.training.recipes import TABLE_1, recipe
+
+CASES = product(["DeepSea-5", "Hallway-4-2"], ["a2c-count", "dedqn-count"], vary={"bonus.scale": [0.1, 1.0, 10.0]})
+
+
+def members(seeds: int = 5) -> list[Member]:
+    return members_of([(case, seed) for case in CASES for seed in range(seeds)])
+
+
+def keys_of(jobs) -> list[str]:
+    return [member.key for job in jobs for member in job.members]
+
+
+@settings(max_examples=20, deadline=None)
+@given(workers=st.integers(1, 8), most=st.integers(1, 20))
+def test_every_run_is_in_one_job_with_runs_of_its_program(workers, most):
+    everyone = members(3)
+    jobs = plan(everyone, workers=workers, most=most)
+    assert sorted(keys_of(jobs)) == sorted(member.key for member in everyone)
+    for job in jobs:
+        assert len({program_of(member.config) for member in job.members}) == 1
+        assert len(job.members) <= most
+
+
+def test_a_jobs_company_does_not_depend_on_what_is_done():
+    everyone = members()
+    whole = plan(everyone, workers=2)
+    done = keys_of(whole[::2])
+    rest = plan(everyone, workers=2, done=done, known={("a2c-count", "DeepSea-5"): 1.0})
+    assert {job.name for job in rest} == {job.name for job in whole} - {job.name for job in whole[::2]}
+
+
+def test_longest_first_by_measured_times():
+    jobs = plan(members(), workers=2, known={("a2c-count", "Hallway-4-2"): 1.0})
+    assert jobs[0].members[0].case.recipe == "a2c-count"
+    assert [job.seconds for job in jobs] == sorted((job.seconds for job in jobs), reverse=True)
+
+
+@pytest.mark.parametrize("workers", [1, 2, 8])
+def test_no_job_outlasts_its_share(workers):
+    jobs = plan(members(16), workers=workers)
+    share = sum(job.seconds for job in jobs) / workers
+    assert all(job.seconds <= share * 0.5 + 1e-9 or len(job.members) == 1 for job in jobs)
+
+
+def test_large_networks_go_in_small_groups():
+    size = {task: population_size(recipe("dea2c-count", task)) for task in ("DeepSea-10", "DeepSea-20", "DeepSea-30")}
+    assert size["DeepSea-10"] > size["DeepSea-20"] > size["DeepSea-30"] >= 1
+
+
+def test_weights_are_counted_about_right():
+    """Actor and critic of 100 inputs, two hidden layers of 64 and 2 actions or one value have 2 x (10,560 + ...)."""
+    exact = 2 * (100 * 64 + 64 + 64 * 64 + 64) + 64 * 2 + 2 + 64 + 1
+    assert parameters(recipe("a2c-count", "DeepSea-10")) == pytest.approx(exact, rel=0.1)
+
+
+def test_equal_runs_are_one_run():
+    twice = [
+        *product(["DeepSea-5"], ["a2c-count"]),
+        *product(["DeepSea-5"], ["a2c-count"], vary={"bonus.scale": [1.0]}),
+    ]
+    assert len(members_of([(case, 0) for case in twice])) == 1
+
+
+def test_jobs_survive_being_written_down():
+    for job in plan(members(), workers=2):
+        assert from_data(to_data(job)).name == job.name
+        assert from_data(to_data(job)).members == job.members
+
+
+def test_table_1_is_planned_whole():
+    jobs = plan(members_of(experiment("table-1").members()), workers=2)
+    assert len(keys_of(jobs)) == 18 * 11 * 5
+    assert {member.case.recipe for job in jobs for member in job.members} == set(TABLE_1)

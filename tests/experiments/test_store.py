@@ -1,0 +1,144 @@
+"""The store keeps what it is given, whole or not at all, and answers fast when it is large."""
+
+import math
+import sqlite3
+import threading
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from polars.testing import assert_frame_equal
+
+from derl.core.errors import DerlError
+from derl.experiments.exchange import export, import_results, read_results
+from derl.experiments.store import Entry, Store, relabelled
+
+
+def entry(key: str = "k", seed: int = 0, recipe: str = "a2c", setting: str = "") -> Entry:
+    return Entry(key, recipe, "DeepSea-5", setting, seed, 1, 2.5)
+
+
+def frame(returns: list[float], extra: dict | None = None, failed_at: int | None = None) -> pl.DataFrame:
+    count = len(returns)
+    data = {"run": [7] * count, "seed": [0] * count, "evaluation": range(1, count + 1), "steps": range(10, 10 + count)}
+    data |= {"episodes": range(count), "return": returns, "failed_at_step": [failed_at] * count}
+    return pl.DataFrame({**data, **(extra or {})}, schema_overrides={"failed_at_step": pl.Int64})
+
+
+def test_what_goes_in_comes_out(tmp_path):
+    store = Store(tmp_path)
+    store.add([entry("x"), entry("y", 1)], [frame([0.25, 0.5]), frame([0.1, float("nan")], {"kl": [1.5, 2.0]}, 11)])
+    out = Store(tmp_path, read_only=True).frame()
+    assert out["return"].to_list()[:3] == [0.25, 0.5, 0.1]
+    assert math.isnan(out["return"][3])
+    assert out["kl"].to_list() == [None, None, 1.5, 2.0]
+    assert out["failed_at_step"].to_list() == [None, None, 11, 11]
+    assert out["evaluation"].to_list() == [1, 2, 1, 2]
+    assert out["run"].n_unique() == 2
+    assert out.schema["episodes"] == pl.Int64
+
+
+@given(returns=st.lists(st.floats(allow_nan=False, width=64), min_size=1, max_size=5))
+def test_numbers_keep_every_bit(returns, tmp_path_factory):
+    store = Store(tmp_path_factory.mktemp("store"))
+    store.add([entry()], [frame(returns)])
+    assert store.frame()["return"].to_list() == returns
+
+
+def test_a_run_is_entered_once(tmp_path):
+    store = Store(tmp_path)
+    store.add([entry()], [frame([0.25])])
+    store.add([entry()], [frame([0.75])])
+    assert store.frame()["return"].to_list() == [0.25]
+
+
+def test_all_or_nothing(tmp_path):
+    store = Store(tmp_path)
+
+    def write_and_break() -> None:
+        with store.transaction():
+            store._db.execute("INSERT INTO failures VALUES ('a','b','c','d',0,'e')")
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        write_and_break()
+    assert len(store.failures()) == 0
+
+
+def test_a_failure_is_forgotten_when_the_run_succeeds(tmp_path):
+    store = Store(tmp_path)
+    store.add_failures([entry("x"), entry("y")], "no memory")
+    store.add([entry("x")], [frame([1.0])])
+    assert store.failures()["key"].to_list() == ["y"]
+
+
+def test_many_writers_at_once(tmp_path):
+    Store(tmp_path)
+
+    def write(worker: int) -> None:
+        mine = Store(tmp_path)
+        for i in range(20):
+            mine.add([entry(f"{worker}-{i}", i)], [frame([float(i)])])
+
+    threads = [threading.Thread(target=write, args=(worker,)) for worker in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(Store(tmp_path).keys()) == 80
+
+
+def test_reading_few_columns_of_few_runs(tmp_path):
+    store = Store(tmp_path)
+    store.add([entry("x"), entry("y", 1)], [frame([0.5], {"kl": [1.0]}), frame([0.25], {"kl": [2.0]})])
+    part = store.frame({"y"}, ["return"])
+    assert "kl" not in part.columns
+    assert part["return"].to_list() == [0.25]
+
+
+def test_runs_can_be_called_by_other_names(tmp_path):
+    store = Store(tmp_path)
+    store.add([entry("x"), entry("y", 1)], [frame([0.5]), frame([0.25])])
+    other = relabelled(store.frame(), {"y": ("a2c", "DeepSea-5", "bonus.scale=1")})
+    assert other.select("key", "setting").rows() == [("y", "bonus.scale=1")]
+
+
+def test_another_format_is_refused(tmp_path):
+    Store(tmp_path).close()
+    db = sqlite3.connect(tmp_path / "runs.sqlite")
+    db.execute("PRAGMA user_version = 99")
+    db.close()
+    with pytest.raises(DerlError, match=r"has format 99.*--store"):
+        Store(tmp_path)
+
+
+def test_what_is_no_store_is_refused(tmp_path):
+    (tmp_path / "runs.sqlite").write_bytes(b"hello " * 1000)
+    with pytest.raises(DerlError, match="cannot use the store"):
+        Store(tmp_path)
+    assert (tmp_path / "runs.sqlite").read_bytes() == b"hello " * 1000
+    with pytest.raises(DerlError, match="no results"):
+        Store(tmp_path / "nowhere", read_only=True)
+    assert not (tmp_path / "nowhere").exists()
+
+
+def test_parquet_out_and_in(tmp_path):
+    store, other = Store(tmp_path / "a"), Store(tmp_path / "b")
+    store.add([entry("x"), entry("y", 1)], [frame([0.5, 0.25]), frame([0.75, 1.0], {"kl": [1.0, 2.0]})])
+    assert export(store, tmp_path / "out.parquet") == 2
+    assert import_results(other, [tmp_path / "out.parquet"]) == 2
+    assert import_results(other, [tmp_path / "out.parquet"]) == 0
+    assert_frame_equal(other.frame(), store.frame(), check_column_order=False)
+    assert other.entries()[0].seconds == 2.5
+    twice = read_results([tmp_path / "out.parquet", tmp_path / "out.parquet"])
+    assert len(twice) == 4
+
+
+def test_a_foreign_file_is_refused(tmp_path):
+    pl.DataFrame({"a": [1]}).write_parquet(tmp_path / "x.parquet")
+    with pytest.raises(DerlError, match="lacks run, recipe"):
+        read_results([tmp_path])
+    (tmp_path / "x.parquet").write_text("no")
+    with pytest.raises(DerlError, match="cannot be read"):
+        read_results([tmp_path])

@@ -1,0 +1,190 @@
+"""A sweep gives the same numbers whatever happens on the way: processes killed, stopped and started again."""
+
+import json
+import os
+import random
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from polars.testing import assert_frame_equal
+
+from derl.core.errors import DerlError
+from derl.experiments.experiment import from_data, read_experiment
+from derl.experiments.jobs import execute, job_folder
+from derl.experiments.planner import members_of, plan
+from derl.experiments.store import Store
+from derl.experiments.sweep import Sweep, claim, make_plan
+from derl.training.trainer import Interrupted
+
+SPEC = """
+tasks = ["DeepSea-4"]
+recipes = RECIPES
+seeds = 3
+[protocol]
+episodes = EPISODES
+evaluate_every = EVERY
+"""
+
+
+def write_spec(folder: Path, recipes: list[str], episodes: int) -> Path:
+    path, text = folder / "spec.toml", SPEC.replace("RECIPES", json.dumps(recipes))
+    path.write_text(text.replace("EPISODES", str(episodes)).replace("EVERY", str(episodes // 20)))
+    return path
+
+
+def experiment(episodes: int = 200, recipes: tuple[str, ...] = ("a2c-count",)):
+    data = {"tasks": ["DeepSea-4"], "recipes": list(recipes), "seeds": 2}
+    return from_data({**data, "protocol": {"episodes": episodes, "evaluate_every": 50}}, "small")
+
+
+def start(spec: Path, store: Path) -> subprocess.Popen:
+    command = [sys.executable, "-m", "derl.cli.main", "sweep", str(spec), "--store", str(store), "--workers", "2"]
+    with open(spec.with_suffix(".log"), "a") as log:
+        return subprocess.Popen([*command, "--checkpoint-seconds", "0.5"], stdout=log, stderr=log)
+
+
+def workers_of(process: subprocess.Popen) -> list[int]:
+    """The worker processes of a sweep."""
+    children = subprocess.run(["pgrep", "-P", str(process.pid)], capture_output=True, text=True).stdout
+    return [int(pid) for pid in children.split()]
+
+
+def count_entries(store: Path) -> None:
+    """Have the database itself note every attempt to enter a run."""
+    Store(store).close()
+    db = sqlite3.connect(store / "runs.sqlite")
+    db.execute("CREATE TABLE entered (key TEXT)")
+    db.execute("CREATE TRIGGER note BEFORE INSERT ON runs BEGIN INSERT INTO entered VALUES (NEW.key); END")
+    db.commit()
+    db.close()
+
+
+def entered(store: Path) -> list[str]:
+    db = sqlite3.connect(store / "runs.sqlite")
+    return [key for (key,) in db.execute("SELECT key FROM entered")]
+
+
+def survive(tmp_path: Path, recipes: list[str], episodes: int, kills: int, seed: int) -> None:
+    """Kill a sweep and its workers at random, begin again each time, and compare with one left alone."""
+    spec, alone, killed = write_spec(tmp_path, recipes, episodes), tmp_path / "alone", tmp_path / "killed"
+    assert Sweep(read_experiment(spec), alone, workers=2).run() == {}
+    count_entries(killed)
+    rng = random.Random(seed)
+    for i in range(kills):
+        process = start(spec, killed)
+        deadline = time.monotonic() + 120
+        while not workers_of(process) and process.poll() is None and time.monotonic() < deadline:
+            time.sleep(0.05)
+        time.sleep(rng.uniform(2.0, 9.0))
+        victims = workers_of(process) if i % 2 else [process.pid]
+        for pid in victims[:1]:
+            os.kill(pid, signal.SIGKILL)
+        if i % 2:
+            # The sweep replaces the worker and goes on; it is stopped here to begin the next round.
+            time.sleep(1.0)
+            process.send_signal(signal.SIGINT)
+        process.wait(120)
+    assert start(spec, killed).wait(600) == 0, spec.with_suffix(".log").read_text()
+    a, b = (Store(path, read_only=True).frame() for path in (alone, killed))
+    assert len(a) == 20 * len(read_experiment(spec).members())
+    assert_frame_equal(a, b, check_exact=True)
+    keys = entered(killed)
+    assert sorted(keys) == sorted(set(keys))
+    assert not list((killed / "jobs").glob("*"))
+
+
+def test_a_killed_sweep_ends_as_one_left_alone(tmp_path):
+    survive(tmp_path, ["a2c-count"], episodes=20_000, kills=2, seed=0)
+
+
+@pytest.mark.slow
+def test_ten_kills_at_random_moments(tmp_path):
+    survive(tmp_path, ["a2c-count", "dea2c-count"], episodes=100_000, kills=10, seed=1)
+
+
+def test_nothing_is_run_twice(tmp_path):
+    first = Sweep(experiment(), tmp_path, workers=1)
+    assert first.run() == {}
+    again = make_plan(experiment(), tmp_path, 1)
+    assert (again.found, again.jobs) == (2, ())
+    wider = make_plan(experiment(recipes=("a2c-count", "a2c")), tmp_path, 1)
+    assert wider.found == 2
+    assert sum(len(job.members) for job in wider.jobs) == 2
+
+
+def test_a_begun_job_is_gone_on_with_from_its_checkpoint(tmp_path):
+    """What the checkpoint holds is used: a job whose clock is at the end trains no more."""
+    whole = experiment(400)
+    job = plan(members_of(whole.members()), workers=1)[0]
+    shown: list[int] = []
+
+    def stop_halfway(progress) -> None:
+        shown.append(progress.steps)
+        if progress.steps >= job.steps / 2:
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    with pytest.raises(Interrupted):
+        execute(tmp_path, job, stop_halfway, 0.0)
+    assert make_plan(whole, tmp_path, 1).jobs[0].name == job.name
+    job_folder(tmp_path, job).unlock()
+    rest: list[int] = []
+    Store(tmp_path).close()
+    execute(tmp_path, job, lambda p: rest.append(p.steps), 60.0)
+    assert min(rest) > max(shown[:-1], default=0)
+    other = tmp_path / "other"
+    execute(other, job, lambda p: None, 60.0)
+    assert_frame_equal(Store(tmp_path).frame(), Store(other).frame(), check_exact=True)
+
+
+def test_a_damaged_checkpoint_costs_time_not_results(tmp_path):
+    whole = experiment(100)
+    job = plan(members_of(whole.members()), workers=1)[0]
+    folder = job_folder(tmp_path, job)
+    folder.path.mkdir(parents=True)
+    folder.checkpoint.write_bytes(b"not a checkpoint")
+    execute(tmp_path, job, lambda p: None, 60.0)
+    assert len(Store(tmp_path).keys()) == 2
+
+
+def test_a_job_that_kills_its_worker_is_reported_and_the_rest_goes_on(tmp_path, monkeypatch):
+    """A module that workers load makes every DeepSea-3 run end its process."""
+    (tmp_path / "deadly.py").write_text(
+        "import os\nfrom derl.experiments import jobs\nold = jobs.execute\n"
+        "def execute(store, job, *args):\n"
+        "    if job.members[0].case.task == 'DeepSea-3':\n        os._exit(9)\n    old(store, job, *args)\n"
+        "jobs.execute = execute\n"
+    )
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    data = {"tasks": ["DeepSea-3", "DeepSea-4"], "recipes": ["a2c"], "seeds": 1}
+    whole = from_data({**data, "protocol": {"episodes": 50, "evaluate_every": 50}}, "deadly")
+    sweep = Sweep(whole, tmp_path / "store", workers=1, modules=["deadly"])
+    failed = sweep.run()
+    assert len(failed) == 1
+    assert "died 3 times (exit code 9)" in next(iter(failed.values()))
+    store = Store(tmp_path / "store")
+    assert store.frame()["task"].unique().to_list() == ["DeepSea-4"]
+    assert store.failures()["task"].to_list() == ["DeepSea-3"]
+
+
+def test_workers_that_cannot_begin_end_the_sweep(tmp_path):
+    with pytest.raises(DerlError, match=r"die before they begin.*No module named"):
+        Sweep(experiment(), tmp_path, workers=1, modules=["no_such_module"]).run()
+
+
+def test_one_sweep_at_a_time(tmp_path):
+    handle = claim(tmp_path)
+    with pytest.raises(DerlError, match="another sweep is using"):
+        claim(tmp_path, patience=0.3)
+    os.close(handle)
+    os.close(claim(tmp_path))
+
+
+def test_a_full_disk_is_noticed_before_any_work(tmp_path, monkeypatch):
+    monkeypatch.setattr("shutil.disk_usage", lambda path: type("Usage", (), {"free": 1000})())
+    with pytest.raises(DerlError, match="left on the disk"):
+        Sweep(experiment(), tmp_path)

@@ -1,0 +1,68 @@
+"""What the exploiter learns from, and what it is evaluated as."""
+
+import dataclasses
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from derl import DQN, recipe
+from derl.agents.base import Experience
+from derl.core.types import Rollout
+from derl.training.evaluation import policy_of
+from derl.training.loop import init_run, iterate, sequences
+
+
+def numbered(start: int, length: int = 2) -> Experience:
+    """A rollout of two environments in which every observation is its own number."""
+    obs = start + jnp.arange(length)[:, None] + jnp.array([0, 100])
+    zeros, never = jnp.zeros((length, 2)), jnp.zeros((length, 2), bool)
+    rollout = Rollout(obs, jnp.zeros_like(obs), zeros, obs + 1, never, never, obs[-1] + 1)
+    return Experience(rollout, jnp.zeros((length, 2, 3)))
+
+
+def test_rollouts_of_one_sequence_are_joined_in_time():
+    whole = sequences([numbered(0), numbered(2)], 2)
+    assert whole.rollout.obs[:, 0].tolist() == [0, 1, 2, 3]
+    assert whole.rollout.last_obs.tolist() == [4, 104]
+
+
+def test_further_sequences_stand_beside_the_first():
+    whole = sequences([numbered(0), numbered(2), numbered(4), numbered(6)], 2)
+    assert whole.rollout.obs.tolist() == [[0, 100, 4, 104], [1, 101, 5, 105], [2, 102, 6, 106], [3, 103, 7, 107]]
+    assert whole.rollout.last_obs.tolist() == [4, 104, 8, 108]
+
+
+@pytest.mark.parametrize(
+    ("name", "period", "rollouts"), [("dea2c-count", 3, 3), ("deppo-count", 1, 2), ("deppo-count", 3, 4)]
+)
+def test_all_data_since_the_last_update_is_learnt_from(name, period, rollouts):
+    config = recipe(name, "DeepSea-5")
+    algorithm = config.with_value("decoupling.period", period).algorithm()
+    assert algorithm.window == rollouts
+
+
+def test_an_exploiter_learns_from_rollouts_before_the_newest():
+    """Changing what an earlier rollout held changes the update at the end of the period."""
+    config = recipe("dea2c-count", "DeepSea-5").with_value("decoupling.period", 2)
+    algorithm = config.algorithm()
+    state = init_run(algorithm, jax.random.key(0))
+    state, _ = eqx.filter_jit(iterate)(algorithm, state, jnp.asarray(0))
+    other = eqx.tree_at(lambda s: s.recent[0].rollout.reward, state, state.recent[0].rollout.reward + 1)
+    learnt = [eqx.filter_jit(iterate)(algorithm, s, jnp.asarray(1))[0].exploiter for s in (state, other)]
+    values = [np.asarray(x.network.critic.weights[-1]) for x in learnt]
+    assert not np.array_equal(values[0], values[1])
+
+
+def test_a_sampled_exploiter_follows_no_schedule():
+    """Epsilon's schedule belongs to explorers: a DQN exploiter samples at the end of it from the first step on."""
+    config = recipe("dedqn-count", "DeepSea-5")
+    config = dataclasses.replace(config, exploiter=DQN(epsilon_start=1.0, epsilon_end=0.0, capacity=2000))
+    algorithm = config.algorithm()
+    state = init_run(algorithm, jax.random.key(0))
+    act = policy_of(algorithm, state, jnp.asarray(0), "exploiter", False)
+    greedy = policy_of(algorithm, state, jnp.asarray(0), "exploiter", True)
+    keys = jax.random.split(jax.random.key(1), 50)
+    assert (jax.vmap(lambda k: act(k, jnp.asarray(3)))(keys) == greedy(keys[0], jnp.asarray(3))).all()
