@@ -134,6 +134,9 @@ class Config:
 
 
 def _replace(obj: Any, names: Sequence[str], value: Any, path: str) -> Any:
+    if isinstance(obj, Mapping):
+        # Options of a task: any name, which the task itself will check. Whole numbers may come as text or floats.
+        return {**obj, names[0]: int(value) if isinstance(value, float) and value.is_integer() else value}
     fields = {f.name: f for f in dataclasses.fields(obj)} if dataclasses.is_dataclass(obj) else {}
     if names[0] not in fields:
         raise UnknownNameError("setting", path, ())
