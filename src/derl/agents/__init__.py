@@ -3,6 +3,7 @@
 from derl.agents.a2c import A2C
 from derl.agents.actor_critic import Correction
 from derl.agents.base import Agent, AnyAgent, Constraint, Experience
+from derl.agents.bootstrapped_dqn import BootstrappedDQN
 from derl.agents.dqn import DQN
 from derl.agents.episodic import EpisodicA2C
 from derl.agents.optimistic_dqn import OptimisticDQN
@@ -15,6 +16,7 @@ AGENTS: dict[str, type[AnyAgent]] = {
     "dqn": DQN,
     "optimistic-dqn": OptimisticDQN,
     "episodic-a2c": EpisodicA2C,
+    "bootstrapped-dqn": BootstrappedDQN,
 }
 
 
@@ -32,6 +34,7 @@ __all__ = [
     "PPO",
     "Agent",
     "AnyAgent",
+    "BootstrappedDQN",
     "Constraint",
     "Correction",
     "EpisodicA2C",

@@ -113,7 +113,7 @@ class DistilledOptimism(Optimism[Distilled]):
     """
 
     power: float | Float[Array, ""] = 2.0
-    learning_rate: float | Float[Array, ""] = 1e-3
+    learning_rate: float | Float[Array, ""] = 3e-3
     features: int = eqx.field(default=16, static=True)
     hidden: tuple[int, ...] = eqx.field(default=(64, 64), static=True)
 

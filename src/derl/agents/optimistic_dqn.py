@@ -32,7 +32,7 @@ class OptimisticDQN(DQN):
     """How fast optimism falls: (n + 1)^-power after n tries, or a prediction's error to this power."""
     optimism_bits: int = eqx.field(default=16, static=True)
     """Length of the hash."""
-    optimism_learning_rate: float = 1e-3
+    optimism_learning_rate: float = 3e-3
     """Of the distilled network."""
 
     @property
