@@ -66,7 +66,7 @@ def test_recent_forgets():
     """A bonus that has faded to a hundredth is back at its old size once the past is forgotten."""
     done, mode = jnp.ones((1000, 2), bool), "recent"
     state, _ = normalise(mode, BonusScale.init(2), jnp.ones((1000, 2)), done, 0.9)
-    for _ in range(8):
+    for _ in range(12):
         state, r = normalise(mode, state, jnp.full((1000, 2), 0.01), done, 0.9)
     np.testing.assert_allclose(r, 1.0, rtol=0.3)
     np.testing.assert_allclose(0.01 / running_size(mode, state), r[0, 0])
