@@ -13,6 +13,7 @@ COMMANDS = {
     "plot": "draw a run's learning curves and what decoupling does",
     "list": "list tasks, recipes, agents and bonuses",
     "demo": "A2C and DeA2C with Count on DeepSea-10, beside the published numbers",
+    "reproduce": "run one of the paper's experiments, beside the published numbers",
     "sweep": "run an experiment described in a file",
     "status": "show what is in the store, and what of an experiment is left",
     "store": "take results out of the store, or into it",
