@@ -132,9 +132,7 @@ def test_a_begun_job_is_gone_on_with_from_its_checkpoint(tmp_path):
     with pytest.raises(Interrupted):
         execute(tmp_path, job, stop_halfway, 0.0)
     assert make_plan(whole, tmp_path, 1).jobs[0].name == job.name
-    job_folder(tmp_path, job).unlock()
     rest: list[int] = []
-    Store(tmp_path).close()
     execute(tmp_path, job, lambda p: rest.append(p.steps), 60.0)
     assert min(rest) >= max(shown) > 0
     other = tmp_path / "other"

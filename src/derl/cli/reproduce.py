@@ -6,8 +6,10 @@ from pathlib import Path
 import polars as pl
 import tyro
 
+from derl.analysis.pages import write_text
 from derl.analysis.paper_figures import write_all
 from derl.analysis.report import write_report
+from derl.analysis.selection import choices, selection_page
 from derl.analysis.tables import TABLES, grid_of, text
 from derl.analysis.verdicts import Verdict, count_outcomes, verdicts
 from derl.cli.display import console
@@ -75,5 +77,7 @@ def main(args: list[str]) -> None:
         console.print("Trained for less than the paper did: expect differences.")
     console.print(f"{counts['consistent']} published numbers are consistent with ours, {counts['differs']} differ")
     write_all(frame, out)
+    if command.name == "grid-search":
+        write_text(out / "choices.md", selection_page(choices(frame)))
     path = write_report(frame, out / "report.html")
     console.print(f"tables and figures: {out}; report: {path}", soft_wrap=True)

@@ -7,9 +7,9 @@ from typing import Literal
 import tyro
 
 from derl.cli.display import console
-from derl.cli.status import find_experiment
 from derl.cli.sweep import STORE
 from derl.core.errors import require
+from derl.experiments.builtin import find_experiment
 from derl.experiments.exchange import export, import_results, import_run_folder
 from derl.experiments.planner import members_of
 from derl.experiments.store import Store
