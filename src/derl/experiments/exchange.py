@@ -1,5 +1,6 @@
 """Results in and out of a store as Parquet files, small enough to be kept with a project."""
 
+import dataclasses
 import io
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -7,11 +8,11 @@ from pathlib import Path
 import polars as pl
 
 from derl.core.errors import DerlError, require
-from derl.experiments.cases import case_of, setting_text
+from derl.experiments.cases import Case, Setting
 from derl.experiments.identity import run_key
 from derl.experiments.store import Entry, Store
 from derl.training.checkpoint import write_atomically
-from derl.training.config import expand
+from derl.training.config import Config, expand
 from derl.training.folder import RunFolder
 from derl.training.recipes import RECIPES
 from derl.training.version import ENGINE
@@ -89,17 +90,19 @@ def import_run_folder(store: Store, path: Path | str) -> int:
     entries, frames = [], []
     for number, run in enumerate(facts):
         part = frame.filter(run=number)
-        setting = setting_text(run.values)
-        case = case_of(config.recipe, config.task, setting)
-        for name in ("episodes", "steps", "evaluate_every", "evaluation_episodes"):
-            value = getattr(config.protocol, name)
-            if value != getattr(case.config().protocol, name):
-                raise DerlError(f"{path} was trained with protocol.{name}={value}, which tables cannot show")
+        case = Case.of(config.recipe, config.task, {**run.values, **protocol_changes(run.config)})
         require(case.config() == run.config, f"{path} changes settings of its recipe other than by --vary")
         budget = run.config.protocol.budget(run.config.make_env())[0]
-        done = len(part) > 0 and int(part["steps"].max()) >= budget - run.config.algorithm().steps_per_iteration  # pyright: ignore
+        done = len(part) > 0 and part["steps"].to_numpy().max() > budget - run.config.algorithm().steps_per_iteration
         require(done, f"{path} is not finished; continue it with: derl resume {path}")
-        entries.append(Entry(run_key(run), config.recipe, config.task, setting, run.seed, ENGINE, 0.0))
+        entries.append(Entry(run_key(run), config.recipe, config.task, case.setting, run.seed, ENGINE, 0.0))
         frames.append(part.drop(*run.values))
     store.add(entries, frames)
     return len(entries)
+
+
+def protocol_changes(config: Config) -> dict[str, Setting]:
+    """In what a run's protocol differs from its recipe's."""
+    default = Case.of(config.recipe, config.task).config().protocol
+    values = {f.name: getattr(config.protocol, f.name) for f in dataclasses.fields(default)}
+    return {f"protocol.{name}": value for name, value in values.items() if value != getattr(default, name)}
