@@ -1,0 +1,42 @@
+"""A report of results beside the paper's as one HTML page that needs nothing else: no server, no network."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import polars as pl
+
+from derl.analysis.report.model import Claim, Facts, Number, Table
+from derl.analysis.report.numbers import check_frame, paper_tables
+from derl.analysis.report.page import build_page
+from derl.core.errors import DerlError
+
+__all__ = ["Claim", "Facts", "Number", "Table", "write_report"]
+
+TITLE = "Decoupled reinforcement learning, run again"
+
+
+def write_report(
+    frame: pl.DataFrame,
+    path: Path | str,
+    *,
+    title: str = TITLE,
+    facts: Facts | None = None,
+    tables: Sequence[Table] | None = None,
+    claims: Sequence[Claim] = (),
+) -> Path:
+    """Write the page and return its path. `frame` has one row per run and evaluation; see docs/report for its columns.
+
+    `tables` are the paper's by default, filled from the frame. The same arguments give the same bytes.
+    """
+    frame = check_frame(frame)
+    tables = paper_tables(frame) if tables is None else tables
+    page = build_page(frame, tables, claims, title, facts or Facts())
+    path = Path(path)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        partial = path.with_name(path.name + ".tmp")
+        partial.write_text(page, "utf-8")
+        partial.replace(path)
+    except OSError as error:
+        raise DerlError(f"cannot write the report {path}: {error.strerror or error}") from None
+    return path

@@ -1,0 +1,92 @@
+// Heat maps: which table, which view, and what a cell says when it is pointed at.
+
+function startTables() {
+  const choice = document.getElementById("table-choice");
+  const panels = [...document.querySelectorAll("[data-panel]")];
+  const pick = () => panels.forEach((panel) => panel.classList.toggle("away", panel.dataset.panel !== choice.value));
+  choice.addEventListener("change", pick);
+  pick();
+  switchViews("table-view", "tables-box");
+  switchViews("kl-view", "kl-box");
+  document.querySelectorAll("table.heat").forEach(makeGrid);
+  document.addEventListener("keydown", (event) => event.key === "Escape" && hideTip());
+  document.addEventListener("scroll", hideTip, { capture: true, passive: true });
+}
+
+// Each cell carries its text and shade for every view, as lists.
+function switchViews(name, box) {
+  for (const radio of document.querySelectorAll(`input[name="${name}"]`)) {
+    radio.addEventListener("change", () => showView(document.getElementById(box), Number(radio.value)));
+  }
+}
+
+function showView(box, view) {
+  box.closest("section").dataset.view = view;
+  for (const cell of box.querySelectorAll("td[data-v]")) {
+    cell.querySelector(".v").textContent = cell.dataset.v.split("|")[view];
+    const shades = cell.dataset.h.split("|");
+    shades.forEach((shade) => shade && cell.classList.remove(shade));
+    if (shades[view]) cell.classList.add(shades[view]);
+  }
+}
+
+// One tab stop for a table; arrow keys go from cell to cell.
+function makeGrid(table) {
+  table.setAttribute("role", "grid");
+  table.parentElement.removeAttribute("tabindex"); // Its cells can be focused, which scrolls the box.
+  const rows = [...table.tBodies[0].rows].map((row) => [...row.cells].slice(1));
+  rows.flat().forEach((cell) => (cell.tabIndex = -1));
+  if (rows.length && rows[0].length) rows[0][0].tabIndex = 0;
+  table.addEventListener("keydown", (event) => {
+    const row = rows.findIndex((cells) => cells.includes(event.target));
+    if (row < 0) return;
+    const column = rows[row].indexOf(event.target);
+    const steps = { ArrowRight: [0, 1], ArrowLeft: [0, -1], ArrowDown: [1, 0], ArrowUp: [-1, 0], Home: [0, -Infinity], End: [0, Infinity] };
+    const clamp = (value, most) => Math.max(0, Math.min(most, value));
+    if (event.key in steps) {
+      event.preventDefault();
+      const [down, right] = steps[event.key];
+      const cells = rows[clamp(row + down, rows.length - 1)];
+      cells[clamp(column + right, cells.length - 1)].focus();
+    } else if (event.key === "Enter" && event.target.dataset.case) {
+      event.preventDefault();
+      openCase(event.target);
+    }
+  });
+  table.addEventListener("focusin", (event) => {
+    const cell = event.target.closest("td");
+    if (!cell) return;
+    rows.flat().forEach((other) => (other.tabIndex = other === cell ? 0 : -1));
+    // After the scrolling that focus may cause, which hides it.
+    requestAnimationFrame(() => requestAnimationFrame(() => document.activeElement === cell && showTip(cell)));
+  });
+  table.addEventListener("focusout", hideTip);
+  table.addEventListener("pointerover", (event) => event.pointerType === "mouse" && event.target.closest("td") && showTip(event.target.closest("td")));
+  table.addEventListener("pointerleave", (event) => event.pointerType === "mouse" && hideTip());
+  table.addEventListener("click", (event) => event.target.closest("td") && showTip(event.target.closest("td"), true));
+}
+
+function openCase(cell) {
+  hideTip();
+  showCase(Number(cell.dataset.case));
+}
+
+function showTip(cell, pinned = false) {
+  const tip = document.getElementById("tip");
+  const [name, ...lines] = (cell.dataset.tip || "").split("\n");
+  if (!name) return;
+  tip.replaceChildren(make("strong", {}, name), ...lines.map((line) => make("div", {}, line)));
+  if (cell.dataset.case && pinned) tip.append(make("button", { type: "button", onpointerdown: (e) => e.preventDefault(), onclick: () => openCase(cell) }, "Learning curve"));
+  tip.hidden = false;
+  tip.classList.toggle("pinned", pinned);
+  const at = cell.getBoundingClientRect();
+  const left = Math.min(at.left, document.documentElement.clientWidth - tip.offsetWidth - 8);
+  const below = at.bottom + 6;
+  const fits = below + tip.offsetHeight < window.innerHeight;
+  tip.style.left = `${Math.max(8, left)}px`;
+  tip.style.top = `${fits ? below : Math.max(8, at.top - tip.offsetHeight - 6)}px`;
+}
+
+function hideTip() {
+  document.getElementById("tip").hidden = true;
+}
