@@ -138,6 +138,48 @@ def average_interval(returns: ArrayLike, samples: int = SAMPLES, level: float = 
     return interval_of(mean_without_nan(curves, axis=1), level)
 
 
+def maximum_interval(returns: ArrayLike, samples: int = SAMPLES, level: float = LEVEL, seed: int = 0) -> Interval:
+    """The interval of `maximum_return`: every draw of the runs has its own best evaluation.
+
+    A maximum of noisy means lies above the true one, and a draw adds noise of its own: where the curve is flat, the
+    interval leans upwards and may begin above the number it belongs to.
+    """
+    curves = bootstrap_means(_runs_by_evaluations(returns), samples=samples, seed=seed)
+    return interval_of(maximum_without_nan(curves, axis=1), level)
+
+
+def maximum_without_nan(values: Float[np.ndarray, "..."], axis: int = 0) -> Float[np.ndarray, "..."]:
+    """The largest number along an axis; NaN where there are none (NumPy's own `nanmax` would warn)."""
+    finite = np.isfinite(values)
+    return np.where(finite.any(axis), np.where(finite, values, -np.inf).max(axis), np.nan)
+
+
+def episodes_to(
+    curves: Float[np.ndarray, "... evaluations"], episodes: ArrayLike, threshold: float
+) -> Float[np.ndarray, "..."]:
+    """The training episodes after which each curve first reaches a threshold; infinite if it never does."""
+    reached = np.where(np.isfinite(curves), curves, -np.inf) >= threshold
+    first = np.asarray(episodes, np.float64)[reached.argmax(-1)]
+    return np.where(reached.any(-1), first, np.inf)
+
+
+def efficiency_interval(
+    returns: ArrayLike,
+    episodes: ArrayLike,
+    threshold: float,
+    samples: int = SAMPLES,
+    level: float = LEVEL,
+    seed: int = 0,
+) -> Interval:
+    """The interval of the episodes the mean over runs needs to reach a threshold. Infinite ends mean "never"."""
+    curves = bootstrap_means(_runs_by_evaluations(returns), samples=samples, seed=seed)
+    needed = np.sort(episodes_to(curves, episodes, threshold))
+    # Without interpolation, which has no answer between a number and infinity.
+    tails = (1 - level) / 2, (1 + level) / 2
+    low, high = (needed[min(len(needed) - 1, int(tail * len(needed)))] for tail in tails)
+    return Interval(low, high)
+
+
 def _runs_by_evaluations(returns: ArrayLike) -> Float[np.ndarray, "runs evaluations"]:
     values = np.asarray(returns, np.float64)
     require(values.ndim == 2 and values.size > 0, f"returns are runs x evaluations, not of shape {values.shape}")

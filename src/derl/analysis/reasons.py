@@ -1,0 +1,191 @@
+"""Why a published number may differ from ours: what is known about the runs behind the paper.
+
+The paper's numbers were made with code whose published version differs from the paper's text, and now and then from
+what it was meant to do. The recipes follow that code wherever it makes sense as an option. What remains is listed here,
+the most specific first: for each reason the numbers it concerns and, where there is one, the option that tests it. If
+the published number appears with the option switched on, the reason is confirmed; if not, it is not the reason.
+"""
+
+import dataclasses
+from collections.abc import Iterator
+from fnmatch import fnmatchcase
+from functools import cache
+from typing import Literal
+
+from derl.experiments.cases import Case, Setting, setting_text
+from derl.experiments.paper import Cell, normal_form
+
+Kind = Literal["known", "possible"]
+
+
+@dataclasses.dataclass(frozen=True)
+class Reason:
+    """One thing in which the published runs differ from ours, or may differ."""
+
+    name: str
+    text: str
+    kind: Kind
+    """`known`: the published code certainly did this and ours does not, on purpose. `possible`: the paper and its code
+    disagree, our recipe follows the code, and nobody knows which of the two a number was made with."""
+    recipes: tuple[str, ...]
+    """Patterns of recipes, such as `ppo-*`."""
+    tasks: tuple[str, ...] = ("*",)
+    tables: tuple[str, ...] = ("*",)
+    swept: str | None = None
+    """Only cases in which this setting is changed."""
+    option: tuple[tuple[str, Setting], ...] = ()
+    """The settings that test the reason; empty if no configuration does what the published code did."""
+    replaces: bool = False
+    """Whether the option also replaces the setting the table varies. Otherwise that one stays as it is."""
+
+    def concerns(self, cell: Cell) -> bool:
+        """Whether it could explain a difference in this number."""
+        return (
+            any(fnmatchcase(cell.case.recipe, pattern) for pattern in self.recipes)
+            and any(fnmatchcase(cell.case.task, pattern) for pattern in self.tasks)
+            and any(fnmatchcase(cell.table, pattern) for pattern in self.tables)
+            and (self.swept is None or self.swept in dict(cell.case.changes))
+        )
+
+    def test(self, case: Case) -> Case | None:
+        """The case whose runs would tell whether this is the reason; None if there is no such option."""
+        return _tested(case, self.option, self.replaces) if self.option else None
+
+    @property
+    def option_text(self) -> str:
+        """The option as text."""
+        return setting_text(dict(self.option))
+
+
+@cache
+def _tested(case: Case, option: tuple[tuple[str, Setting], ...], replaces: bool) -> Case | None:
+    changes = dict(case.changes)
+    changes |= {name: value for name, value in option if replaces or name not in changes}
+    tested = normal_form(case.recipe, case.task, changes)
+    return None if tested == case else tested
+
+
+def _icm(recipe: str, family: str, **values: float) -> Reason:
+    return Reason(
+        f"{recipe} coefficients, {family}",
+        "The appendix gives other coefficients of ICM than the configuration that was published with the code, "
+        "which the recipe follows.",
+        "possible",
+        (recipe,),
+        (f"{family}-*",),
+        option=tuple(sorted((f"bonus.{name}", value) for name, value in values.items())),
+    )
+
+
+PLAIN_COUNT = ("a2c-count", "ppo-count", "dea2c-count", "dea2c-count-kl", "deppo-count", "dedqn-count")
+"""Recipes with Count; Hash-Count was never divided by its increment."""
+
+REASONS: tuple[Reason, ...] = (
+    Reason(
+        "RIDE without lambda",
+        "In the paper's code RIDE loses its lambda: its episodic counts overwrite the coefficient with 1. Here lambda "
+        "scales RIDE like any other bonus, so that the published number should be that of lambda = 1.",
+        "known",
+        ("*-ride",),
+        swept="bonus.scale",
+        option=(("bonus.scale", 1.0),),
+        replaces=True,
+    ),
+    Reason(
+        "PPO Count with drifting keys",
+        "The published runs counted normalised observations, whose statistics drift, so that a state hardly ever had "
+        "the key it had before and the bonus stayed near 0.9 for ever. Here states themselves are counted. A bonus "
+        "that never decays shows the effect.",
+        "known",
+        ("ppo-count",),
+        ("Hallway-*",),
+        option=(("bonus.divide_by_increment", False), ("bonus.increment", 1e-9)),
+        # Where the increment itself is varied, this option would undo the variation.
+        tables=("tab:mean_returns", "*max_returns", "*intrinsic_coef*"),
+    ),
+    Reason(
+        "PPO Count with drifting keys, increments",
+        "The published runs counted normalised observations, whose statistics drift, so that a state hardly ever had "
+        "the key it had before: the increment only scaled a bonus that never decayed.",
+        "known",
+        ("ppo-count",),
+        ("Hallway-*",),
+        swept="bonus.increment",
+    ),
+    Reason(
+        "DePPO's stale steps",
+        "In the paper's code DePPO's exploiter keeps 10 steps of which every other update renews only 5: returns then "
+        "run from new steps into older ones. Here its 10 steps are always the explorer's last two rollouts.",
+        "known",
+        ("deppo-*",),
+    ),
+    Reason(
+        "PPO's normalisation in Hallway",
+        "The paper's table says that PPO's observations and rewards are not normalised in Hallway, the configuration "
+        "that was published with the code normalises both; and there the evaluation had running statistics of its own.",
+        "possible",
+        ("ppo", "ppo-*"),
+        ("Hallway-*",),
+        option=(("normalise_observations", False), ("normalise_rewards", False)),
+    ),
+    Reason(
+        "counts not divided by their increment",
+        "The paper's code divides the bonus by the increment, so that an increment of 0.01 also makes it 100 times "
+        "larger. The text only speaks of the increment.",
+        "possible",
+        PLAIN_COUNT,
+        swept="bonus.increment",
+        option=(("bonus.divide_by_increment", False),),
+    ),
+    _icm("dea2c-icm", "DeepSea", forward_coef=5.0),
+    _icm("dea2c-icm", "Hallway", inverse_coef=0.5),
+    _icm("deppo-icm", "DeepSea", learning_rate=1e-5, inverse_coef=1.0),
+    _icm("deppo-icm", "Hallway", learning_rate=1e-5, forward_coef=0.5, inverse_coef=10.0),
+    _icm("dedqn-icm", "DeepSea", forward_coef=5.0),
+    _icm("dedqn-icm", "Hallway", learning_rate=1e-5, forward_coef=0.5, inverse_coef=10.0),
+    Reason(
+        "DeDQN's frozen targets",
+        "The paper's code computes a target once, when a step enters the replay memory, and never again; the recipe "
+        "does the same. The text describes targets from a target network at every update.",
+        "possible",
+        ("dedqn-*",),
+        option=(("exploiter.frozen_targets", False),),
+    ),
+    Reason(
+        "which policy importance weights divide by",
+        "In the paper's code DeA2C's weights divide by the explorer as it is after its update, and the recipe does the "
+        "same. The text divides by the policy that acted.",
+        "possible",
+        ("dea2c-*",),
+        option=(("decoupling.denominator", "collected"),),
+    ),
+    Reason(
+        "what Retrace means",
+        "What the paper calls Retrace(lambda) in Hallway clips importance weights at 1 in its code and in the recipe.",
+        "possible",
+        ("dea2c-*",),
+        ("Hallway-*",),
+        option=(("exploiter.correction", "importance"),),
+    ),
+    Reason(
+        "greedy or sampled evaluation of baselines",
+        "The paper says that evaluations are greedy. Its code samples the baselines' actions, and so do the recipes.",
+        "possible",
+        ("a2c", "a2c-*", "ppo", "ppo-*"),
+        option=(("protocol.evaluation", "greedy"),),
+    ),
+    Reason(
+        "an earlier version of Hallway",
+        "Until July 2021 the paper's code did not forget at the start of an episode that the goal had been reached, "
+        "and until February 2022 evaluations interrupted the training episodes. Which version made the numbers is not "
+        "known.",
+        "possible",
+        ("*",),
+        ("Hallway-*",),
+    ),
+)
+
+
+def reasons_for(cell: Cell) -> Iterator[Reason]:
+    """Everything that could explain a difference in a number, the most specific first."""
+    return (reason for reason in REASONS if reason.concerns(cell))

@@ -1,0 +1,238 @@
+"""Every published number beside ours: consistent, different (with the reason, if one is known), or not run.
+
+A published mean is *consistent* with ours if it lies within the 95 % bootstrap interval of the mean of five runs drawn
+from ours, widened by 0.02. The published mean is one of five runs as well, so this is strict: of two experiments that
+are the same in everything but their seeds, and whose runs vary by much more than 0.02, three numbers in ten are called
+different if ours has five runs too, and one in ten if it has twenty.
+"""
+
+import dataclasses
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from functools import cache
+from typing import Literal
+
+import numpy as np
+import polars as pl
+from jaxtyping import Float
+
+from derl.analysis.frames import EVALUATIONS, Results, as_results
+from derl.analysis.reasons import Reason, reasons_for
+from derl.analysis.statistics import (
+    LEVEL,
+    SAMPLES,
+    Interval,
+    Score,
+    average_return,
+    maximum_return,
+    maximum_without_nan,
+    mean_without_nan,
+)
+from derl.experiments.cases import Case
+from derl.experiments.paper import Cell, Statistic, cells
+
+Outcome = Literal["consistent", "differs", "not run"]
+DRAWN = 5
+"""The runs behind a published number."""
+TOLERANCE = 0.02
+"""What is added at both ends of the interval: published numbers are rounded, and some of ours hardly vary."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Explanation:
+    """Why a number differs, and whether that was tested."""
+
+    text: str
+    kind: Literal["known", "possible", "paper"]
+    """`paper`: the paper itself has another number for the same setting, with which ours agrees."""
+    option: str = ""
+    """The settings that test it, if any."""
+    confirmed: bool | None = None
+    """True if with that option the published number appears; None if it was not run."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Verdict:
+    """A published number and ours."""
+
+    cell: Cell
+    outcome: Outcome
+    seeds: int = 0
+    """Finished runs behind our number."""
+    ours: Score | None = None
+    low: float = np.nan
+    """The interval's ends, before it is widened."""
+    high: float = np.nan
+    explanations: tuple[Explanation, ...] = ()
+    """Of a difference alone, the most specific first; those that were tested and failed are left out."""
+    note: str = ""
+    """What is missing."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Ours:
+    """Our number for a case and statistic."""
+
+    score: Score
+    interval: Interval
+    seeds: int
+
+    def agrees_with(self, published: float) -> bool:
+        """The rule."""
+        return bool(self.interval.low - TOLERANCE <= published <= self.interval.high + TOLERANCE)
+
+
+def verdicts(
+    frame: pl.DataFrame | Results, published: Sequence[Cell] | None = None, *, evaluations: int = EVALUATIONS
+) -> list[Verdict]:
+    """The verdict on every published number. Only runs with so many evaluations count."""
+    results = as_results(frame)
+    published = cells() if published is None else published
+    wanted: set[tuple[Case, Statistic]] = {(cell.case, cell.statistic) for cell in published}
+    ours = our_numbers(results, wanted, evaluations)
+    judge = _Judge(results, ours, published, evaluations)
+    return [judge(cell) for cell in published]
+
+
+def our_numbers(
+    results: Results, wanted: Iterable[tuple[Case, Statistic]], evaluations: int = EVALUATIONS
+) -> dict[tuple[Case, Statistic], Ours]:
+    """Ours for every case and statistic that has finished runs, with the interval of the mean of five."""
+    found = {}
+    for case, statistic in wanted:
+        returns = results.finished(case, evaluations=evaluations)
+        if returns is None or not np.isfinite(returns).any():
+            continue
+        score = average_return(returns) if statistic == "average" else maximum_return(returns)
+        found[case, statistic] = Ours(score, interval_of_five(returns, statistic), len(returns))
+    return found
+
+
+def interval_of_five(returns: Float[np.ndarray, "runs evaluations"], statistic: Statistic) -> Interval:
+    """The 95 % bootstrap interval of the statistic of five runs drawn from ours.
+
+    Five runs can be drawn from five in only 126 ways that matter. Each is worked out once and counts as often as it was
+    drawn, which makes hundreds of intervals a matter of a second.
+    """
+    returns = returns[np.isfinite(returns).any(1)]
+    ways, times = _ways(len(returns))
+    finite = np.isfinite(returns)
+    if finite.all():
+        curves = ways @ returns / DRAWN
+    else:
+        count = ways @ finite
+        curves = np.where(count > 0, ways @ np.where(finite, returns, 0.0) / np.maximum(count, 1), np.nan)
+    values = mean_without_nan(curves, 1) if statistic == "average" else maximum_without_nan(curves, 1)
+    return _repeated_interval(values, times)
+
+
+def _repeated_interval(values: np.ndarray, times: np.ndarray) -> Interval:
+    """`interval_of` values each of which occurs so many times, without writing them out."""
+    order = np.argsort(values, kind="stable")
+    ends = np.cumsum(times[order])
+    places = (ends[-1] - 1) * np.array([(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    below, above = (values[order][np.searchsorted(ends, np.floor(places + i), side="right")] for i in (0, 1))
+    low, high = below + (places - np.floor(places)) * (above - below)
+    return Interval(low, high)
+
+
+@cache
+def _ways(runs: int) -> tuple[Float[np.ndarray, "ways runs"], np.ndarray]:
+    """The distinct ways of drawing five runs, as how often each run is drawn, and how many samples are drawn so."""
+    counts = np.random.default_rng(0).multinomial(DRAWN, np.full(runs, 1 / runs), SAMPLES)
+    ways, times = np.unique(counts, axis=0, return_counts=True)
+    return ways.astype(np.float64), times
+
+
+class _Judge:
+    """Applies the rule to one number after the other."""
+
+    def __init__(self, results: Results, ours: dict, published: Sequence[Cell], evaluations: int):
+        self.results, self.ours, self.evaluations = results, ours, evaluations
+        self.same: dict[tuple[Case, Statistic], list[Cell]] = defaultdict(list)
+        for cell in published:
+            self.same[cell.case, cell.statistic].append(cell)
+
+    def __call__(self, cell: Cell) -> Verdict:
+        ours = self.ours.get((cell.case, cell.statistic))
+        if ours is None:
+            return Verdict(cell, "not run", note=self.missing(cell.case))
+        consistent = ours.agrees_with(cell.mean)
+        explanations = () if consistent else tuple(self.explain(cell, ours))
+        outcome = "consistent" if consistent else "differs"
+        low, high = map(float, ours.interval)
+        return Verdict(cell, outcome, ours.seeds, ours.score, low, high, explanations, self.missing(cell.case))
+
+    def missing(self, case: Case) -> str:
+        """What a number lacks."""
+        if case not in self.results:
+            return ""
+        lengths = self.results.lengths(case)
+        unfinished = int((lengths < self.evaluations).sum())
+        if unfinished:
+            return f"{unfinished} of {len(lengths)} runs unfinished (at evaluation {lengths.min()})"
+        returns = self.results.finished(case, evaluations=self.evaluations)
+        failed = 0 if returns is None else int((~np.isfinite(returns)).any(1).sum())
+        return f"{failed} of {len(lengths)} runs failed" if failed else ""
+
+    def explain(self, cell: Cell, ours: Ours) -> list[Explanation]:
+        """Reasons for a difference: those that were confirmed, then the paper's own other number, then the others."""
+        found = [self.explanation(reason, cell) for reason in reasons_for(cell)]
+        found = [e for e in found if e.confirmed is not False]
+        others = [c for c in self.same[cell.case, cell.statistic] if c is not cell and ours.agrees_with(c.mean)]
+        if others:
+            text = f"The paper has {others[0].mean:.2f} for the same setting in {others[0].table}; ours agrees with it."
+            found.append(Explanation(text, "paper"))
+        rank = {"known": 1, "paper": 2, "possible": 3}
+        return sorted(found, key=lambda e: 0 if e.confirmed else rank[e.kind])
+
+    def explanation(self, reason: Reason, cell: Cell) -> Explanation:
+        """A reason, and whether the published number appears with its option switched on."""
+        tested = reason.test(cell.case)
+        confirmed = None
+        if tested is not None and tested in self.results:
+            there = our_numbers(self.results, [(tested, cell.statistic)], self.evaluations)
+            if there:
+                confirmed = there[tested, cell.statistic].agrees_with(cell.mean)
+        option = reason.option_text if tested is not None else ""
+        return Explanation(reason.text, reason.kind, option, confirmed)
+
+
+def count_outcomes(judged: Iterable[Verdict]) -> dict[Outcome, int]:
+    """How many numbers have each outcome."""
+    counts: dict[Outcome, int] = {"consistent": 0, "differs": 0, "not run": 0}
+    for verdict in judged:
+        counts[verdict.outcome] += 1
+    return counts
+
+
+def verdict_frame(judged: Iterable[Verdict]) -> pl.DataFrame:
+    """Verdicts as a table, one row per published number."""
+    rows = []
+    for v in judged:
+        first = v.explanations[0] if v.explanations else None
+        rows.append(
+            {
+                "table": v.cell.table,
+                "row": v.cell.row,
+                "column": v.cell.column,
+                "recipe": v.cell.case.recipe,
+                "task": v.cell.case.task,
+                "setting": v.cell.case.setting,
+                "statistic": v.cell.statistic,
+                "published": v.cell.mean,
+                "published_std": v.cell.std,
+                "ours": None if v.ours is None else v.ours.value,
+                "ours_std": None if v.ours is None else v.ours.std,
+                "low": None if v.ours is None else v.low,
+                "high": None if v.ours is None else v.high,
+                "seeds": v.seeds,
+                "verdict": v.outcome,
+                "reason": first.text if first else None,
+                "reason_kind": first.kind if first else None,
+                "option": first.option or None if first else None,
+                "confirmed": first.confirmed if first else None,
+                "note": v.note or None,
+            }
+        )
+    return pl.DataFrame(rows, infer_schema_length=None)
