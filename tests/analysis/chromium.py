@@ -89,7 +89,7 @@ class Browser:
         self.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": theme}])
         self.events.clear()
         self.call("Page.navigate", url=path.resolve().as_uri())
-        self.wait("location.protocol === 'file:' && document.documentElement.dataset.ready")
+        self.wait("location.protocol === 'file:' && document.documentElement?.dataset.ready")
 
     def size(self, width: int, height: int) -> None:
         """The size of the window, in CSS pixels."""

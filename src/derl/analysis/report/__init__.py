@@ -5,8 +5,9 @@ from pathlib import Path
 
 import polars as pl
 
+from derl.analysis.frames import EVALUATIONS
 from derl.analysis.report.model import Claim, Facts, Number, Table
-from derl.analysis.report.numbers import check_frame, paper_tables
+from derl.analysis.report.numbers import grouped_results, paper_tables
 from derl.analysis.report.page import build_page
 from derl.core.errors import DerlError
 
@@ -23,14 +24,15 @@ def write_report(
     facts: Facts | None = None,
     tables: Sequence[Table] | None = None,
     claims: Sequence[Claim] = (),
+    evaluations: int = EVALUATIONS,
 ) -> Path:
     """Write the page and return its path. `frame` has one row per run and evaluation; see docs/report for its columns.
 
     `tables` are the paper's by default, filled from the frame. The same arguments give the same bytes.
     """
-    frame = check_frame(frame)
-    tables = paper_tables(frame) if tables is None else tables
-    page = build_page(frame, tables, claims, title, facts or Facts())
+    results = grouped_results(frame)
+    tables = paper_tables(results, evaluations) if tables is None else tables
+    page = build_page(results, tables, claims, title, facts or Facts())
     path = Path(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -9,49 +9,26 @@ from functools import cache
 import numpy as np
 from jaxtyping import Float
 
-from derl.analysis.statistics import LEVEL, SAMPLES, Interval, bootstrap_interval, interval_of
+from derl.analysis.statistics import LEVEL, SAMPLES, Interval, bootstrap_interval
 
 FEW = 6
 """Up to this many runs the ways to draw them are fewer than the resamples by far."""
 
 
 def band(values: Float[np.ndarray, "runs n"]) -> Interval:
-    """The 95 % bootstrap interval of the mean over runs, for each of a run's values."""
+    """The 95 % bootstrap interval of the mean over runs, for each of a run's values; NaN where there is none."""
     values = values[np.isfinite(values).any(1)]
-    if not 0 < len(values) <= FEW or not np.isfinite(values).all():
-        return bootstrap_interval(values) if len(values) else _unknown(values.shape[1])
-    ways, times = _draws(len(values))
-    return _interval(ways @ values / len(values), times)
-
-
-def average_band(values: Float[np.ndarray, "runs n"]) -> tuple[float, float]:
-    """The interval of the mean over a run's values as well: `average_interval`, as a pair of floats."""
-    if np.isfinite(values).all():
-        low, high = band(values.mean(1, keepdims=True))
-        return float(low[0]), float(high[0])
-    from derl.analysis.statistics import average_interval
-
-    low, high = average_interval(values)
-    return float(low), float(high)
-
-
-def maximum_band(values: Float[np.ndarray, "runs n"]) -> tuple[float, float]:
-    """The interval of the best mean over runs. Each resample has its maximum where its own mean is best."""
-    values = values[np.isfinite(values).all(1)]
     if not len(values):
-        return np.nan, np.nan
-    if len(values) <= FEW:
-        ways, times = _draws(len(values))
-        low, high = _interval((ways @ values / len(values)).max(1, keepdims=True), times)
-    else:
-        from derl.analysis.statistics import bootstrap_means
-
-        low, high = interval_of(bootstrap_means(values).max(1, keepdims=True))
-    return float(low[0]), float(high[0])
-
-
-def _unknown(count: int) -> Interval:
-    return Interval(np.full(count, np.nan), np.full(count, np.nan))
+        return Interval(np.full(values.shape[1], np.nan), np.full(values.shape[1], np.nan))
+    if len(values) > FEW:
+        return bootstrap_interval(values)
+    ways, times = _draws(len(values))
+    finite = np.isfinite(values)
+    if finite.all():
+        return _interval(ways @ values / len(values), times)
+    count = ways @ finite
+    means = ways @ np.where(finite, values, 0.0) / np.maximum(count, 1)
+    return _interval(np.where(count > 0, means, np.nan), times)
 
 
 @cache
@@ -64,13 +41,15 @@ def _draws(runs: int) -> tuple[np.ndarray, np.ndarray]:
 
 def _interval(means: Float[np.ndarray, "ways n"], times: np.ndarray) -> Interval:
     """The percentiles of all resamples, as NumPy interpolates them, from the distinct means and their numbers."""
-    order = np.argsort(means, axis=0)
-    ranked, reached = np.take_along_axis(means, order, 0), np.cumsum(times[order], axis=0)
+    order = np.argsort(means, axis=0)  # NaN comes last, and counts for nothing.
+    ranked = np.take_along_axis(means, order, 0)
+    reached = np.cumsum(np.where(np.isfinite(ranked), times[order], 0), axis=0)
+    total = reached[-1]
     ends = []
     for tail in ((1 - LEVEL) / 2, (1 + LEVEL) / 2):
-        place = tail * (SAMPLES - 1)
-        below, share = int(place), place - int(place)
-        first, second = ((reached > rank).argmax(0)[None] for rank in (below, below + 1))
+        place = tail * np.maximum(total - 1, 0)
+        below = np.floor(place)
+        first, second = ((reached > rank).argmax(0)[None] for rank in (below, np.minimum(below + 1, total - 1)))
         low, high = (np.take_along_axis(ranked, index, 0)[0] for index in (first, second))
-        ends.append(low + (high - low) * share)
+        ends.append(low + (high - low) * (place - below))
     return Interval(ends[0], ends[1])

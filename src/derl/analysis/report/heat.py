@@ -1,12 +1,13 @@
 """Tables as heat maps: every cell has a text and a shade for each view, and what it says when it is pointed at."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from derl.analysis.report.html import Html, h, number, plural
 from derl.analysis.report.model import Number, Table, Verdict
 from derl.analysis.report.names import recipe_label, setting_label, task_label
+from derl.experiments.cases import Case, case_of
 
 MARKS: dict[Verdict, str] = {"consistent": "✓", "differs": "≠", "not run": ""}
 CLASSES: dict[Verdict, str] = {"consistent": "ok", "differs": "off", "not run": "none"}
@@ -107,14 +108,14 @@ def _td(cell: Cell) -> Html:
     )
 
 
-def paper_table(table: Table, cases: dict[tuple[str, str, str], int]) -> Html:
+def paper_table(table: Table, cases: Mapping[Case, int]) -> Html:
     """One of the paper's tables. `cases` are the places of the curves in the page's data."""
     rows = []
     for row in table.rows:
         cells = []
         for column in table.columns:
             value = table.numbers.get((row, column), Number())
-            case = cases.get((value.recipe, value.task, value.setting))
+            case = cases.get(case_of(value.recipe, value.task, value.setting))
             cells.append(cell_of(value, table.best.get(column, 1.0), row, column, case))
         rows.append((row, cells))
     return heat_table(f"t-{_slug(table.label)}", table.title, table.swept or "Algorithm", table.columns, rows)

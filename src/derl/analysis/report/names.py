@@ -10,6 +10,16 @@ SYMBOLS = {
     "decoupling.alpha_exploiter": "α_e",
     "explorer_reward": "explorer's reward",
 }
+METRICS = {
+    "return": "Evaluation return",
+    "explorer_return": "Explorer's return",
+    "log_importance_weight": "Log importance weight",
+    "importance_weight": "Importance weight",
+    "kl": "KL divergence",
+    "bonus": "Intrinsic reward",
+    "coverage": "States visited",
+}
+"""The columns of results that are drawn, and their names."""
 VALUES = {"both": "rᵉ + λ rⁱ", "intrinsic": "λ rⁱ"}
 LATEX = {
     r"\alpha_\beta": "α_β",

@@ -1,54 +1,34 @@
-"""From a frame of results to the paper's tables, with a verdict for every number."""
+"""From results to the tables and claims of a report: what `verdicts` and `claims` found, as plain data."""
 
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Callable, Iterable
+from functools import cache
 
-import numpy as np
 import polars as pl
 
-from derl.analysis.curves import groups, matrix
-from derl.analysis.report.bands import average_band, maximum_band
-from derl.analysis.report.model import Number, Table, Verdict
-from derl.analysis.report.names import plain_row
-from derl.analysis.statistics import average_return, maximum_return
+from derl.analysis.frames import EVALUATIONS, Results
+from derl.analysis.report.model import Number, Table
+from derl.analysis.report.names import METRICS, plain_row
+from derl.analysis.verdicts import Verdict, verdicts
 from derl.core.errors import DerlError, require
 from derl.envs.registry import make
-from derl.experiments.paper import TASK_OF, Cell, Statistic, cells
+from derl.experiments.paper import TASK_OF, Cell, cells
 
 NEEDED = ("run", "recipe", "task", "setting", "seed", "evaluation", "steps", "episodes", "return", "failed_at_step")
-MARGIN = 0.02
-"""How far outside the interval a published number may lie and still be consistent."""
-
-Key = tuple[str, str, str]
-"""Recipe, task and setting."""
 
 
-class Returns(NamedTuple):
-    """The evaluation returns of a case: runs x evaluations."""
+def grouped_results(frame: pl.DataFrame) -> Results:
+    """The frame by case, without anything a run said after its failure.
 
-    values: np.ndarray
-
-    def number(self, statistic: Statistic) -> tuple[float, float, float, float]:
-        """The paper's score of them: value, deviation, and the ends of its 95 % interval."""
-        score = average_return(self.values) if statistic == "average" else maximum_return(self.values)
-        ends = average_band(self.values) if statistic == "average" else maximum_band(self.values)
-        return (*score, *ends)
-
-
-def check_frame(frame: pl.DataFrame) -> pl.DataFrame:
-    """The frame in a fixed order, so that the order in which files were read cannot be seen on the page."""
+    The order in which files were read is lost on the way, so it cannot be seen on the page.
+    """
     missing = [name for name in NEEDED if name not in frame.columns]
     require(not missing, f"a frame of results needs the columns {', '.join(NEEDED)}; missing: {', '.join(missing)}")
-    return frame.sort("recipe", "task", "setting", "seed", "run", "evaluation")
+    metrics = [name for name in METRICS if name in frame.columns]
+    sound = pl.when(pl.col("failed_at_step").is_null()).then(pl.col(metrics).cast(pl.Float64))
+    return Results(frame.with_columns(sound).sort("recipe", "task", "setting", "seed", "run", "evaluation"))
 
 
-def by_case(frame: pl.DataFrame) -> dict[Key, pl.DataFrame]:
-    """The rows of every case."""
-    if frame.is_empty():
-        return {}
-    return {(v["recipe"], v["task"], v["setting"]): g for v, g in groups(frame, ("recipe", "task", "setting"))}
-
-
+@cache
 def best_return(task: str) -> float | None:
     """The best possible return of a task; None for one nobody knows here."""
     try:
@@ -58,43 +38,53 @@ def best_return(task: str) -> float | None:
     return None if best is None else float(best)
 
 
-def verdict_of(published: float, low: float, high: float) -> Verdict:
-    """The rule: the published mean lies in our interval, widened by `MARGIN`."""
-    return "consistent" if low - MARGIN <= published <= high + MARGIN else "differs"
+def paper_tables(results: Results, evaluations: int = EVALUATIONS) -> list[Table]:
+    """All tables of the paper, with our numbers where there are finished runs."""
+    return tables_of(verdicts(results, evaluations=evaluations))
 
 
-def paper_tables(frame: pl.DataFrame) -> list[Table]:
-    """All tables of the paper, with our numbers where there are runs."""
-    returns = {key: Returns(matrix(group, "return")) for key, group in by_case(frame).items()}
-    return tables_of(lambda cell: _number(cell, returns.get((cell.case.recipe, cell.case.task, cell.case.setting))))
-
-
-def tables_of(number: Callable[[Cell], Number]) -> list[Table]:
-    """The paper's tables in its order, each number made by `number` from the published cell."""
+def tables_of(judged: Iterable[Verdict]) -> list[Table]:
+    """Verdicts as the tables they belong to, in the paper's order."""
+    by_cell = {verdict.cell: verdict for verdict in judged}
     tables: dict[str, list[Cell]] = {}
     for cell in cells():
-        tables.setdefault(cell.table, []).append(cell)
-    return [_table(label, members, number) for label, members in tables.items()]
+        if cell in by_cell:
+            tables.setdefault(cell.table, []).append(cell)
+    return [_table(label, members, lambda cell: _number(by_cell[cell])) for label, members in tables.items()]
 
 
-def _number(cell: Cell, returns: Returns | None) -> Number:
-    case = cell.case
-    fixed = {"recipe": case.recipe, "task": case.task, "setting": case.setting}
-    published = {"published": cell.mean, "published_std": cell.std, "bold": cell.bold}
-    if returns is None or not np.isfinite(returns.values).any():
-        return Number(**published, **fixed)
-    ours, std, low, high = returns.number(cell.statistic)
-    verdict = verdict_of(cell.mean, low, high)
-    return Number(**published, **fixed, ours=ours, std=std, low=low, high=high, seeds=len(returns.values), verdict=verdict)
+def _number(verdict: Verdict) -> Number:
+    cell, ours = verdict.cell, verdict.ours
+    return Number(
+        published=cell.mean,
+        published_std=cell.std,
+        bold=cell.bold,
+        ours=None if ours is None else ours.value,
+        std=None if ours is None else ours.std,
+        low=None if ours is None else verdict.low,
+        high=None if ours is None else verdict.high,
+        seeds=verdict.seeds,
+        verdict=verdict.outcome,
+        reason=_reason(verdict),
+        recipe=cell.case.recipe,
+        task=cell.case.task,
+        setting=cell.case.setting,
+    )
+
+
+def _reason(verdict: Verdict) -> str:
+    """The most specific reason, how sure it is, and what is missing."""
+    words = [verdict.note[0].upper() + verdict.note[1:] + "."] if verdict.note else []
+    for reason in verdict.explanations[:1]:
+        words.append(reason.text if reason.kind != "possible" or reason.confirmed else f"Possibly: {reason.text}")
+        if reason.confirmed:
+            words.append(f"With {reason.option} the published number appears.")
+    return " ".join(words)
 
 
 def _table(label: str, members: list[Cell], number: Callable[[Cell], Number]) -> Table:
     title, part, swept = describe(label)
-    best: dict[str, float] = {}
-    for cell in members:
-        optimum = best_return(cell.case.task)
-        if optimum is not None:
-            best[cell.column] = optimum
+    optima = {cell.column: best_return(cell.case.task) for cell in members}
     return Table(
         label=label,
         title=title,
@@ -102,7 +92,7 @@ def _table(label: str, members: list[Cell], number: Callable[[Cell], Number]) ->
         columns=tuple(dict.fromkeys(c.column for c in members)),
         numbers={(plain_row(c.row), c.column): number(c) for c in members},
         part=part,
-        best=best,
+        best={column: best for column, best in optima.items() if best is not None},
         swept=swept,
         task="" if members[0].column in TASK_OF else members[0].case.task,
         statistic=members[0].statistic,

@@ -6,15 +6,14 @@ from collections.abc import Sequence
 from importlib import resources
 from typing import Any
 
-import polars as pl
-
+from derl.analysis.frames import Results
 from derl.analysis.report import sections
 from derl.analysis.report.html import Html, embed_json, h, join
 from derl.analysis.report.kl import VIEWS, kl_grids
 from derl.analysis.report.model import Claim, Facts, Table
 from derl.analysis.report.names import bonus_label, recipe_label
-from derl.analysis.report.numbers import Key, by_case
 from derl.analysis.report.series import pack_series
+from derl.experiments.cases import Case, case_of
 
 SCRIPTS = ("data.js", "chart.js", "curves.js", "sensitivity.js", "tables.js", "page.js")
 
@@ -24,10 +23,10 @@ def asset(name: str) -> str:
     return resources.files("derl.analysis.report").joinpath("assets", name).read_text("utf-8")
 
 
-def build_page(frame: pl.DataFrame, tables: Sequence[Table], claims: Sequence[Claim], title: str, facts: Facts) -> str:
+def build_page(results: Results, tables: Sequence[Table], claims: Sequence[Claim], title: str, facts: Facts) -> str:
     """The page as text."""
-    cases = by_case(frame)
-    series = pack_series(cases)
+    frame = results.frame
+    series = pack_series(results)
     places = case_places(series)
     data = {**series, "sensitivity": sensitivity(tables)}
     body = join(
@@ -38,7 +37,7 @@ def build_page(frame: pl.DataFrame, tables: Sequence[Table], claims: Sequence[Cl
             _section("tables", "The paper's tables", _intro("tables"), sections.tables_section(tables, places)),
             _section("curves", "Learning curves", _intro("curves"), _charts("curve")),
             _section("sensitivity", "Sensitivity to scale and decay", _intro("sensitivity"), _charts("sensitivity")),
-            _section("kl", "Divergence constraints", _intro("kl"), *_kl(cases, places)),
+            _section("kl", "Divergence constraints", _intro("kl"), *_kl(results, places)),
             _section("claims", "The paper's claims", sections.claims_section(claims)),
             _section("missing", "Not run yet", sections.few_seeds(tables), sections.missing_section(tables)),
             _section("failures", "Failures", sections.failures_section(frame)),
@@ -52,11 +51,11 @@ def build_page(frame: pl.DataFrame, tables: Sequence[Table], claims: Sequence[Cl
     return _document(title, body)
 
 
-def case_places(series: dict[str, Any]) -> dict[Key, int]:
+def case_places(series: dict[str, Any]) -> dict[Case, int]:
     """Where each case stands among the page's curves."""
     names = {kind: [one["name"] for one in series[kind]] for kind in ("recipes", "tasks", "settings")}
     return {
-        (names["recipes"][case["r"]], names["tasks"][case["t"]], names["settings"][case["s"]]): i
+        case_of(names["recipes"][case["r"]], names["tasks"][case["t"]], names["settings"][case["s"]]): i
         for i, case in enumerate(series["cases"])
     }
 
@@ -110,7 +109,7 @@ def _about() -> Html:
     return join(Html(asset("about.html")), h("figure", Html(asset("loop.svg")), class_="loop"))
 
 
-def _headlines(frame: pl.DataFrame, tables: Sequence[Table], facts: Facts) -> Html:
+def _headlines(frame: Any, tables: Sequence[Table], facts: Facts) -> Html:
     return h("div", h("div", sections.headline(tables)), sections.facts_list(frame, facts), class_="headline")
 
 
@@ -139,8 +138,8 @@ def _charts(name: str) -> Html:
     return join(h("div", id=f"{name}-controls", class_="controls"), h("div", id=f"{name}-panels", class_="charts"), needs)
 
 
-def _kl(cases: dict[Key, pl.DataFrame], places: dict[Key, int]) -> list[Html]:
-    grids = kl_grids(cases, places)
+def _kl(results: Results, places: dict[Case, int]) -> list[Html]:
+    grids = kl_grids(results, places)
     if not grids:
         return [h("p", "No runs with divergence constraints yet.", class_="note")]
     controls = h("div", sections.segmented("kl-view", "Cells show", VIEWS), class_="controls script")

@@ -8,7 +8,7 @@ from derl.analysis.report.heat import CLASSES, MARKS, paper_table
 from derl.analysis.report.html import Html, grouped, h, join, number, plural
 from derl.analysis.report.model import VERDICTS, Claim, Facts, Table, Verdict
 from derl.analysis.report.names import recipe_label, setting_label, task_label
-from derl.analysis.report.numbers import Key
+from derl.experiments.cases import Case
 
 PARTS = {
     "table-1": "Table 1 and the maxima of appendix B",
@@ -85,7 +85,7 @@ def command(text: str) -> Html:
     return h("span", h("code", text), button, class_="command")
 
 
-def tables_section(tables: Sequence[Table], cases: dict[Key, int]) -> Html:
+def tables_section(tables: Sequence[Table], cases: Mapping[Case, int]) -> Html:
     """Every table; the script shows one at a time, paper and readers without scripts get all."""
     options, panels = [], []
     for i, table in enumerate(tables):

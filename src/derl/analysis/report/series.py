@@ -6,55 +6,47 @@ bytes next to each other, which is what makes them compress well.
 
 import base64
 import gzip
-from collections.abc import Mapping
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import polars as pl
 
-from derl.analysis.curves import PREFIXES, matrix
+from derl.analysis.frames import Results
 from derl.analysis.report.bands import band
-from derl.analysis.report.names import recipe_label, setting_key, setting_label, task_label
-from derl.analysis.report.numbers import Key, best_return
+from derl.analysis.report.names import METRICS, recipe_label, setting_key, setting_label, task_label
+from derl.analysis.report.numbers import best_return
 from derl.envs.registry import PAPER_TASKS
+from derl.experiments.cases import Case
 from derl.training.recipes import RECIPES
 
-METRICS = {
-    "return": "Evaluation return",
-    "explorer_return": "Explorer's return",
-    "log_importance_weight": "Log importance weight",
-    "importance_weight": "Importance weight",
-    "kl": "KL divergence",
-    "bonus": "Intrinsic reward",
-    "coverage": "States visited",
-}
-OF_VARIATIONS = ("return", "explorer_return", "log_importance_weight", "kl")
+SWEPT = ("bonus.scale", "bonus.increment", "bonus.learning_rate")
+OF_SWEEPS = ("return",)
+OF_CONSTRAINTS = ("return", "explorer_return", "log_importance_weight", "kl")
 """What is kept of cases with changed settings, of which there are several times as many as recipes and tasks."""
 
 
-def pack_series(cases: Mapping[Key, pl.DataFrame]) -> dict[str, Any]:
+def pack_series(results: Results) -> dict[str, Any]:
     """All curves as one JSON-able value; assets/data.js reads it."""
-    tasks = _in_order({key[1] for key in cases}, PAPER_TASKS)
-    recipes = _in_order({key[0] for key in cases}, RECIPES)
-    settings = sorted({key[2] for key in cases}, key=setting_key)
+    tasks = _in_order({case.task for case in results.cases}, PAPER_TASKS)
+    recipes = _in_order({case.recipe for case in results.cases}, RECIPES)
+    settings = sorted({case.setting for case in results.cases}, key=setting_key)
     episodes: dict[tuple[int, ...], int] = {}
     listed, arrays = [], []
-    order = {name: i for names in (tasks, recipes) for i, name in enumerate(names)}
-    for recipe, task, setting in sorted(cases, key=lambda k: (order[k[1]], order[k[0]], setting_key(k[2]))):
-        group = cases[recipe, task, setting]
-        metrics = _metrics(group, OF_VARIATIONS if setting else tuple(METRICS))
-        axis = _episodes(group)
+    order = {name: i for names in (tasks, recipes, settings) for i, name in enumerate(names)}
+    for case in sorted(results.cases, key=lambda c: (order[c.task], order[c.recipe], order[c.setting])):
+        metrics = {name: results.values(case, name) for name in _metrics(case)}
+        known = {name: values for name, values in metrics.items() if values is not None}
         listed.append(
             {
-                "r": recipes.index(recipe),
-                "t": tasks.index(task),
-                "s": settings.index(setting),
-                "x": episodes.setdefault(axis, len(episodes)),
-                "seeds": group.unique("run").sort("run")["seed"].to_list(),
-                "m": [list(METRICS).index(name) for name in metrics],
+                "r": order[case.recipe],
+                "t": order[case.task],
+                "s": order[case.setting],
+                "x": episodes.setdefault(_episodes(results, case), len(episodes)),
+                "seeds": _seeds(results, case),
+                "m": [list(METRICS).index(name) for name in known],
             }
         )
-        for values in metrics.values():
+        for values in known.values():
             arrays += [values, *band(values)]
     return {
         "tasks": [{"name": t, "label": task_label(t), "best": best_return(t)} for t in tasks],
@@ -86,21 +78,20 @@ def _in_order(names: set[str], known: tuple[str, ...]) -> list[str]:
     return [n for n in known if n in names] + sorted(n for n in names if n not in known)
 
 
-def _metrics(group: pl.DataFrame, names: tuple[str, ...]) -> dict[str, np.ndarray]:
-    """The metrics a case has any number of, as runs x evaluations."""
-    failed = pl.col("failed_at_step").is_not_null()
-    found = {}
-    for name in names:
-        if name in group.columns:
-            column = pl.col(name).cast(pl.Float64).fill_null(np.nan)
-            if name not in PREFIXES:  # Those were already taken out of the returns.
-                column = pl.when(failed).then(np.nan).otherwise(column).alias(name)
-            values = matrix(group.with_columns(column), name)
-            if np.isfinite(values).any():
-                found[name] = np.where(np.isfinite(values), values, np.nan)
-    return found
+def _metrics(case: Case) -> Sequence[str]:
+    """The metrics kept of a case."""
+    if not case.changes:
+        return tuple(METRICS)
+    constrained = case.recipe.endswith("-kl") or any(name not in SWEPT for name, _ in case.changes)
+    return OF_CONSTRAINTS if constrained else OF_SWEEPS
 
 
-def _episodes(group: pl.DataFrame) -> tuple[int, ...]:
-    table = group.group_by("evaluation").agg(pl.col("episodes").mean()).sort("evaluation")
-    return tuple(round(x) for x in table["episodes"].to_list())
+def _episodes(results: Results, case: Case) -> tuple[int, ...]:
+    return tuple(int(x) if x == x else 0 for x in np.round(results.episodes(case)))
+
+
+def _seeds(results: Results, case: Case) -> list[int]:
+    """The seed of every run, in the order of their rows."""
+    seeds = results.frame["seed"][results.rows[case]].to_numpy()
+    lengths = results.lengths(case)
+    return [int(seed) for seed in seeds[np.cumsum(lengths) - lengths]]
