@@ -13,11 +13,32 @@ from typing import Any
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 FLAGS = (
-    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-    "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage", "--hide-scrollbars", "--remote-debugging-pipe",
-)  # fmt: skip
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--disable-dev-shm-usage",
+    "--hide-scrollbars",
+    "--remote-debugging-pipe",
+)
 # The browser expects its pipe as files 3 and 4. A child that arranges them itself works from threaded parents as well.
-SHIM = "import os, sys; i, o = map(int, sys.argv[1:3]); i, o = os.dup(i), os.dup(o); os.dup2(i, 3); os.dup2(o, 4); os.execv(sys.argv[3], sys.argv[3:])"
+SHIM = """
+import os, sys
+here, there = (os.dup(int(n)) for n in sys.argv[1:3])
+os.dup2(here, 3)
+os.dup2(there, 4)
+os.execv(sys.argv[3], sys.argv[3:])
+"""
+MIDDLE = """(() => {
+  const element = document.querySelector(%s);
+  element.scrollIntoView({ block: "center", behavior: "instant" });
+  const box = element.getBoundingClientRect();
+  return [box.left + box.width / 2, box.top + box.height / 2];
+})()"""
 KEYS = {
     "Tab": 9, "Enter": 13, "Escape": 27, " ": 32, "End": 35, "Home": 36, "ArrowLeft": 37, "ArrowUp": 38,
     "ArrowRight": 39, "ArrowDown": 40,
@@ -37,7 +58,16 @@ class Browser:
         assert path is not None
         read_there, self._write = os.pipe()
         self._read, write_there = os.pipe()
-        command = [sys.executable, "-c", SHIM, str(read_there), str(write_there), path, *FLAGS, f"--user-data-dir={folder}"]
+        command = [
+            sys.executable,
+            "-c",
+            SHIM,
+            str(read_there),
+            str(write_there),
+            path,
+            *FLAGS,
+            f"--user-data-dir={folder}",
+        ]
         self._process = subprocess.Popen(
             command, pass_fds=(read_there, write_there), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
         )
@@ -97,7 +127,9 @@ class Browser:
 
     def run(self, script: str) -> Any:
         """The value of a JavaScript expression."""
-        result = self.call("Runtime.evaluate", expression=script, returnByValue=True, awaitPromise=True, userGesture=True)
+        result = self.call(
+            "Runtime.evaluate", expression=script, returnByValue=True, awaitPromise=True, userGesture=True
+        )
         assert "exceptionDetails" not in result, result["exceptionDetails"]
         return result["result"].get("value")
 
@@ -113,7 +145,12 @@ class Browser:
         text = {"Enter": "\r", " ": " "}.get(key)
         code = {"key": key, "code": "Space" if key == " " else key, "windowsVirtualKeyCode": KEYS[key]}
         for _ in range(times):
-            self.call("Input.dispatchKeyEvent", type="keyDown" if text else "rawKeyDown", **code, **({"text": text} if text else {}))
+            self.call(
+                "Input.dispatchKeyEvent",
+                type="keyDown" if text else "rawKeyDown",
+                **code,
+                **({"text": text} if text else {}),
+            )
             self.call("Input.dispatchKeyEvent", type="keyUp", **code)
 
     def point(self, x: float, y: float, click: bool = False) -> None:
@@ -124,11 +161,7 @@ class Browser:
 
     def middle(self, selector: str) -> tuple[float, float]:
         """The middle of an element, scrolled into view."""
-        quoted = json.dumps(selector)
-        x, y = self.run(
-            f"(() => {{ const e = document.querySelector({quoted}); e.scrollIntoView({{block: 'center', behavior: 'instant'}});"
-            " const r = e.getBoundingClientRect(); return [r.left + r.width / 2, r.top + r.height / 2]; })()"
-        )
+        x, y = self.run(MIDDLE % json.dumps(selector))
         return x, y
 
     def problems(self) -> list[dict[str, Any]]:

@@ -45,8 +45,13 @@ def _run(rng, case: Case, run: int, seed: int, evaluations: int, height: float, 
     failed = pl.Series("failed_at_step", [None] * evaluations, dtype=pl.Int64)
     if run % 100 == 99:
         half = evaluations // 2
-        failed = pl.Series("failed_at_step", [None] * half + [half * 10_000 + 40] * (evaluations - half), dtype=pl.Int64)
-    names = [pl.lit(text).alias(name) for name, text in (("recipe", case.recipe), ("task", case.task), ("setting", case.setting))]
+        failed = pl.Series(
+            "failed_at_step", [None] * half + [half * 10_000 + 40] * (evaluations - half), dtype=pl.Int64
+        )
+    names = [
+        pl.lit(text).alias(name)
+        for name, text in (("recipe", case.recipe), ("task", case.task), ("setting", case.setting))
+    ]
     return pl.DataFrame(columns).with_columns(failed, *names)
 
 
@@ -57,6 +62,10 @@ def whole_paper() -> list[Case]:
         for reward in REWARDS:
             for alpha in ALPHAS:
                 for beta in ALPHAS:
-                    changes = {"decoupling.alpha_explorer": alpha, "decoupling.alpha_exploiter": beta, "explorer_reward": reward}
+                    changes = {
+                        "decoupling.alpha_explorer": alpha,
+                        "decoupling.alpha_exploiter": beta,
+                        "explorer_reward": reward,
+                    }
                     cases.append(normal_form("dea2c-count-kl", task, changes))
     return list(dict.fromkeys(cases))

@@ -76,7 +76,9 @@ def _signed(value: float | None, digits: int = 2) -> str:
     return text if value is None or text[0] == "−" or float(text) == 0 else f"+{text}"
 
 
-def heat_table(identity: str, caption: str, corner: str, columns: Sequence[str], rows: Sequence[tuple[str, Sequence[Cell]]]) -> Html:
+def heat_table(
+    identity: str, caption: str, corner: str, columns: Sequence[str], rows: Sequence[tuple[str, Sequence[Cell]]]
+) -> Html:
     """A table in a box of its own that scrolls when the page is narrow. Cells show their first view."""
     head = h("tr", h("th", corner, scope="col"), [h("th", column, scope="col") for column in columns])
     body = [h("tr", h("th", name, scope="row"), [_td(cell) for cell in cells]) for name, cells in rows]

@@ -66,3 +66,23 @@ def grouped(value: float) -> str:
 def plural(count: int, one: str, many: str | None = None) -> str:
     """`1 run`, `2 runs`."""
     return f"{grouped(count)} {one if count == 1 else many or one + 's'}"
+
+
+def large(value: float) -> str:
+    """A number too long to be read digit by digit: 3.04 billion."""
+    for limit, word in ((1e9, "billion"), (1e6, "million")):
+        if value >= limit:
+            return f"{value / limit:.3g} {word}"
+    return grouped(value)
+
+
+def long_duration(seconds: float) -> str:
+    """Seconds in the two largest units that matter: 7 h 12 min."""
+    seconds = round(seconds)
+    sizes = {"d": 86400, "h": 3600, "min": 60, "s": 1}
+    units = [unit for unit, size in sizes.items() if seconds >= size] or ["s"]
+    shown = []
+    for unit in units[:2]:
+        count, seconds = divmod(seconds, sizes[unit])
+        shown.append(f"{count} {unit}")
+    return " ".join(shown)

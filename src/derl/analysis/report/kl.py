@@ -59,15 +59,11 @@ def _place(case: Case) -> tuple[str, tuple[float, float]] | None:
 
 
 def kl_grids(results: Results, places: Mapping[Case, int]) -> list[Html]:
-    """A heat map of both coefficients for each task and reward of the explorer that has any constrained runs."""
+    """A heat map of both coefficients for each task and reward of the explorer that has several."""
     grids: dict[tuple[str, str], dict[tuple[float, float], Constrained]] = {}
     for one in constrained(results):
         grids.setdefault((one.case.task, one.reward), {})[one.alphas] = one
-    return [
-        _grid(task, reward, grid, places)
-        for (task, reward), grid in sorted(grids.items())
-        if any(alphas != (0.0, 0.0) for alphas in grid)
-    ]
+    return [_grid(task, reward, grid, places) for (task, reward), grid in sorted(grids.items()) if len(grid) > 1]
 
 
 def _grid(task: str, reward: str, grid: dict[tuple[float, float], Constrained], places: Mapping[Case, int]) -> Html:
@@ -79,11 +75,13 @@ def _grid(task: str, reward: str, grid: dict[tuple[float, float], Constrained], 
         cells = []
         for b in exploiter:
             one = grid.get((a, b))
-            cells.append(Cell([("", "")] * 3, ["not run"], "not run") if one is None else _cell(one, widest, farthest, places))
-        rows.append((f"α_β = {a:g}", cells))
+            cells.append(
+                Cell([("", "")] * 3, ["not run"], "not run") if one is None else _cell(one, widest, farthest, places)
+            )
+        rows.append((f"αᵦ = {a:g}", cells))
     title = f"{task_label(task)}, explorer's reward {VALUES.get(reward, reward)}"
     identity = "kl-" + "".join(c if c.isalnum() else "-" for c in f"{task}-{reward}")
-    table = heat_table(identity, title, "", [f"α_e = {b:g}" for b in exploiter], rows)
+    table = heat_table(identity, title, "", [f"αₑ = {b:g}" for b in exploiter], rows)
     return h("section", h("h3", title), table, class_="kl-grid")
 
 
@@ -94,7 +92,7 @@ def _cell(one: Constrained, widest: float, farthest: float, places: Mapping[Case
         (number(one.divergence), shade(one.divergence, farthest)),
     ]
     tip = [
-        f"DeA2C Count on {task_label(one.case.task)}, α_β = {one.alphas[0]:g}, α_e = {one.alphas[1]:g}",
+        f"DeA2C Count on {task_label(one.case.task)}, αᵦ = {one.alphas[0]:g}, αₑ = {one.alphas[1]:g}",
         f"average return {number(one.average, 3)}, {plural(one.seeds, 'seed')}",
         f"spread between seeds {number(one.spread, 3)}",
         f"mean KL divergence {number(one.divergence, 3)}",

@@ -6,8 +6,8 @@ SYMBOLS = {
     "bonus.scale": "λ",
     "bonus.increment": "increment",
     "bonus.learning_rate": "learning rate",
-    "decoupling.alpha_explorer": "α_β",
-    "decoupling.alpha_exploiter": "α_e",
+    "decoupling.alpha_explorer": "αᵦ",
+    "decoupling.alpha_exploiter": "αₑ",
     "explorer_reward": "explorer's reward",
 }
 METRICS = {
@@ -22,8 +22,8 @@ METRICS = {
 """The columns of results that are drawn, and their names."""
 VALUES = {"both": "rᵉ + λ rⁱ", "intrinsic": "λ rⁱ"}
 LATEX = {
-    r"\alpha_\beta": "α_β",
-    r"\alpha_e": "α_e",
+    r"\alpha_\beta": "αᵦ",
+    r"\alpha_e": "αₑ",
     r"\lambda": "λ",
     "r^e": "rᵉ",
     "r^i": "rⁱ",

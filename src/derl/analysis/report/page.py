@@ -7,7 +7,8 @@ from importlib import resources
 from typing import Any
 
 from derl.analysis.frames import Results
-from derl.analysis.report import sections
+from derl.analysis.report import closing, sections
+from derl.analysis.report.claims import claims_section
 from derl.analysis.report.html import Html, embed_json, h, join
 from derl.analysis.report.kl import VIEWS, kl_grids
 from derl.analysis.report.model import Claim, Facts, Table
@@ -38,10 +39,10 @@ def build_page(results: Results, tables: Sequence[Table], claims: Sequence[Claim
             _section("curves", "Learning curves", _intro("curves"), _charts("curve")),
             _section("sensitivity", "Sensitivity to scale and decay", _intro("sensitivity"), _charts("sensitivity")),
             _section("kl", "Divergence constraints", _intro("kl"), *_kl(results, places)),
-            _section("claims", "The paper's claims", sections.claims_section(claims)),
-            _section("missing", "Not run yet", sections.few_seeds(tables), sections.missing_section(tables)),
-            _section("failures", "Failures", sections.failures_section(frame)),
-            _section("again", "Make it again", _intro("again"), sections.commands_section()),
+            _section("claims", "The paper's claims", claims_section(claims)),
+            _section("missing", "Not run yet", closing.few_seeds(tables), closing.missing_section(tables)),
+            _section("failures", "Failures", closing.failures_section(frame)),
+            _section("again", "Make it again", _intro("again"), closing.commands_section()),
             _section("reading", "How to read the numbers", Html(asset("reading.html"))),
             id="main",
         ),
@@ -106,7 +107,8 @@ def _section(name: str, title: str, *children: Any) -> Html:
 
 
 def _about() -> Html:
-    return join(Html(asset("about.html")), h("figure", Html(asset("loop.svg")), class_="loop"))
+    figure = h("figure", Html(asset("loop.svg")), class_="loop")
+    return h("div", h("div", Html(asset("about.html"))), figure, class_="opening")
 
 
 def _headlines(frame: Any, tables: Sequence[Table], facts: Facts) -> Html:
@@ -119,13 +121,13 @@ def _intro(name: str) -> Html:
 
 
 INTROS = {
-    "tables": "Each cell is our number. Point at it, tap it or move with the arrow keys for the interval, the published "
-    "number and the verdict; Enter opens its learning curve.",
-    "curves": "Choose tasks and recipes. The values below a chart belong to the vertical line: move it with the pointer "
-    "or, with the chart in focus, the arrow keys. The dashed line is the best possible return.",
+    "tables": "Each cell is our number. Point at it, tap it or move with the arrow keys for the interval, the "
+    "published number and the verdict; Enter opens its learning curve.",
+    "curves": "Choose tasks and recipes. The values below a chart belong to the vertical line: move it with the "
+    "pointer or, with the chart in focus, the arrow keys. The dashed line is the best possible return.",
     "sensitivity": "Average evaluation returns over values of the bonus's scale λ, or of how fast it decays: the "
-    "increment of counts, the learning rate of predictors. Hollow marks are the published numbers. A robust method stays "
-    "high all the way.",
+    "increment of counts, the learning rate of predictors. Hollow marks are the published numbers. A robust method "
+    "stays high all the way.",
     "kl": "DeA2C with Count, and penalties α<sub>β</sub> on the explorer and α<sub>e</sub> on the exploiter for "
     "diverging from each other. Only coefficients that were run are shown.",
     "again": "Each part is one command. What has been run already is kept, so a command goes on where the last one "
@@ -134,8 +136,12 @@ INTROS = {
 
 
 def _charts(name: str) -> Html:
-    needs = h("noscript", h("p", "The charts are drawn by a script; the tables above hold the same results.", class_="note"))
-    return join(h("div", id=f"{name}-controls", class_="controls"), h("div", id=f"{name}-panels", class_="charts"), needs)
+    needs = h(
+        "noscript", h("p", "The charts are drawn by a script; the tables above hold the same results.", class_="note")
+    )
+    return join(
+        h("div", id=f"{name}-controls", class_="controls"), h("div", id=f"{name}-panels", class_="charts"), needs
+    )
 
 
 def _kl(results: Results, places: dict[Case, int]) -> list[Html]:
@@ -150,7 +156,16 @@ def _document(title: str, body: Html) -> str:
     style = asset("style.css")
     script = "(() => {\n'use strict';\n" + "\n".join(asset(name) for name in SCRIPTS) + "\n})();"
     # Only this style and this script may run, and nothing may be fetched: escaping is the first wall, this the second.
-    policy = f"default-src 'none'; img-src data:; style-src {_hash(style)}; script-src {_hash(script)}; base-uri 'none'; form-action 'none'"
+    policy = "; ".join(
+        (
+            "default-src 'none'",
+            "img-src data:",
+            f"style-src {_hash(style)}",
+            f"script-src {_hash(script)}",
+            "base-uri 'none'",
+            "form-action 'none'",
+        )
+    )
     head = h(
         "head",
         h("meta", charset="utf-8"),
