@@ -1,0 +1,115 @@
+"""Effects with their bootstrap draws, so that differences and means of effects have intervals too."""
+
+import dataclasses
+from collections.abc import Sequence
+from zlib import crc32
+
+import numpy as np
+from jaxtyping import Float
+
+from derl.analysis.aggregates import Estimate, normalised
+from derl.analysis.frames import Results
+from derl.analysis.statistics import (
+    SAMPLES,
+    bootstrap_means,
+    episodes_to,
+    interval_of,
+    maximum_without_nan,
+    mean_without_nan,
+    std_without_nan,
+)
+from derl.experiments.cases import Case
+
+
+@dataclasses.dataclass(frozen=True)
+class Effect:
+    """A number, and what it would have been under other draws of the runs."""
+
+    value: float
+    draws: Float[np.ndarray, "samples"]
+
+    def estimate(self) -> Estimate:
+        """The number with its 95 % interval."""
+        low, high = interval_of(self.draws)
+        return Estimate(self.value, float(low), float(high))
+
+    def __sub__(self, other: "Effect") -> "Effect":
+        return Effect(self.value - other.value, self.draws - other.draws)
+
+
+def mean_effect(effects: Sequence[Effect]) -> Effect:
+    """The mean of several effects: each counts the same."""
+    return Effect(float(np.mean([e.value for e in effects])), np.mean([e.draws for e in effects], axis=0))
+
+
+def seed_of(case: Case) -> int:
+    """A seed of a case's own: different cases are drawn independently, the same one always alike."""
+    return crc32(f"{case.recipe} {case.task} {case.setting}".encode())
+
+
+def drawn_curves(results: Results, case: Case, column: str, evaluations: int) -> tuple[np.ndarray, np.ndarray] | None:
+    """The mean over runs at every evaluation, and the same under other draws; None with fewer than two runs."""
+    values = results.finished(case, column, evaluations)
+    if values is None:
+        return None
+    values = values[np.isfinite(values).any(1)]
+    if len(values) < 2:
+        return None
+    return mean_without_nan(values), bootstrap_means(values, samples=SAMPLES, seed=seed_of(case))
+
+
+def average_effect(results: Results, case: Case, evaluations: int, column: str = "return") -> Effect | None:
+    """The average over evaluations of a column; returns are normalised. None with fewer than two runs."""
+    values = results.finished(case, column, evaluations)
+    if values is None:
+        return None
+    values = values[np.isfinite(values).any(1)]
+    if len(values) < 2:
+        return None
+    if column.endswith("return"):
+        values = normalised(values, case.task)
+    # Where nothing is missing, the average of the mean is the mean of the runs' averages, which is much less to draw.
+    averages = values.mean(1, keepdims=True) if np.isfinite(values).all() else values
+    drawn = bootstrap_means(averages, samples=SAMPLES, seed=seed_of(case))
+    return Effect(float(mean_without_nan(mean_without_nan(values))), mean_without_nan(drawn, 1))
+
+
+def maximum_effect(results: Results, case: Case, evaluations: int) -> Effect | None:
+    """The best evaluation's mean over runs, normalised."""
+    curves = drawn_curves(results, case, "return", evaluations)
+    if curves is None:
+        return None
+    curve, drawn = (normalised(c, case.task) for c in curves)
+    return Effect(float(maximum_without_nan(curve)), maximum_without_nan(drawn, 1))
+
+
+def deviation_effect(results: Results, case: Case, evaluations: int) -> Effect | None:
+    """The standard deviation of normalised returns over runs, averaged over evaluations."""
+    values = results.finished(case, "return", evaluations)
+    if values is None or len(values) < 2 or not np.isfinite(values).all():
+        return None
+    values = normalised(values, case.task)
+    runs = len(values)
+    counts = np.random.default_rng(seed_of(case)).multinomial(runs, np.full(runs, 1 / runs), SAMPLES)
+    variance = counts @ values**2 / runs - (counts @ values / runs) ** 2
+    return Effect(float(std_without_nan(values).mean()), np.sqrt(np.maximum(variance, 0)).mean(1))
+
+
+def spread_of(effects: Sequence[Effect]) -> Effect:
+    """The standard deviation of several numbers, such as the average returns at all values of lambda.
+
+    Noise makes numbers spread, and a draw's numbers have their noise twice. The draws are therefore moved so that their
+    mean is the spread that was seen: they tell how uncertain it is, not how large.
+    """
+    value = float(np.std([e.value for e in effects]))
+    drawn = np.std([e.draws for e in effects], axis=0)
+    return Effect(value, drawn - drawn.mean() + value)
+
+
+def saving_of(
+    ours: tuple[np.ndarray, np.ndarray], theirs: tuple[np.ndarray, np.ndarray], episodes: np.ndarray, threshold: float
+) -> Effect:
+    """The share of episodes that ours needs less than theirs to reach a threshold. Never is as late as the end."""
+    end = float(episodes[-1])
+    needed = [np.minimum(episodes_to(c, episodes, threshold), end) for pair in (ours, theirs) for c in pair]
+    return Effect(float(1 - needed[0] / needed[2]), 1 - needed[1] / needed[3])

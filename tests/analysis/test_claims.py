@@ -1,0 +1,195 @@
+"""Claims: decisions worked by hand, and frames made so that each claim holds, fails, or stays open."""
+
+import dataclasses
+
+import numpy as np
+import polars as pl
+import pytest
+
+from analysis.made_up import frame_of, like_the_paper, together, variants_of
+from derl.analysis.aggregates import Estimate
+from derl.analysis.claims import STATEMENTS, Claim, claim_frame, claims, decide, overall
+from derl.analysis.divergence import Variant, constraint, main_groups
+from derl.analysis.effects import Effect, average_effect, deviation_effect, mean_effect, saving_of, spread_of
+from derl.analysis.frames import Results
+from derl.analysis.sensitivity import published_values, sweep, swept_case
+from derl.experiments.cases import Case
+from derl.experiments.paper import LAMBDAS
+
+
+def test_the_interval_decides():
+    assert decide(Estimate(0.3, 0.2, 0.4), 0.1, "above") == "holds"
+    assert decide(Estimate(0.3, 0.2, 0.4), 0.1, "below") == "does not hold"
+    assert decide(Estimate(0.3, 0.2, 0.4), 0.5, "above") == "does not hold"
+    assert decide(Estimate(0.3, 0.2, 0.4), 0.5, "below") == "holds"
+    assert decide(Estimate(0.3, 0.2, 0.4), 0.3, "above") == "not enough data"
+    assert decide(None, 0.3, "above") == "not enough data"
+    assert decide(Estimate(np.nan, np.nan, np.nan), 0.3, "above") == "not enough data"
+
+
+def test_effects_subtract_and_average_draw_by_draw():
+    a, b = Effect(1.0, np.array([0.0, 2.0])), Effect(0.5, np.array([0.0, 1.0]))
+    assert (a - b).value == 0.5
+    np.testing.assert_array_equal((a - b).draws, [0, 1])
+    np.testing.assert_array_equal(mean_effect([a, b]).draws, [0, 1.5])
+
+
+def test_a_spread_is_centred():
+    rng = np.random.default_rng(0)
+    effects = [Effect(0.0, rng.normal(0, 1, 2000)) for _ in range(4)]
+    assert spread_of(effects).value == 0
+    assert abs(spread_of(effects).draws.mean()) < 1e-9
+    sure = spread_of([Effect(x, np.full(10, x)) for x in (0.0, 1.0)])
+    assert sure.estimate() == (0.5, 0.5, 0.5)
+
+
+def test_savings():
+    episodes = np.array([10.0, 20.0, 30.0, 40.0])
+    ours, theirs = np.array([0, 1.0, 1, 1]), np.array([0, 0, 0, 1.0])
+    effect = saving_of((ours, ours[None]), (theirs, np.stack([theirs, 0 * theirs])), episodes, 0.9)
+    assert effect.value == 0.5
+    # A draw that never gets there counts as the end.
+    np.testing.assert_array_equal(effect.draws, [0.5, 0.5])
+
+
+def test_averages_with_and_without_gaps_agree():
+    case = Case.of("a2c", "DeepSea-10")
+    rows = np.random.default_rng(0).normal(size=(4, 6))
+    whole = average_effect(Results(frame_of({case: rows})), case, 6)
+    assert whole.value == pytest.approx(rows.mean() / 0.99)
+    gap = rows.copy()
+    gap[0, 5] = np.nan
+    holed = average_effect(Results(frame_of({case: gap})), case, 6)
+    assert holed.value == pytest.approx(np.nanmean(gap, 0).mean() / 0.99)
+    assert holed.estimate().low < holed.value < holed.estimate().high
+    assert average_effect(Results(frame_of({case: rows[:1]})), case, 6) is None
+
+
+def test_deviations_over_runs():
+    case = Case.of("a2c", "DeepSea-10")
+    effect = deviation_effect(Results(frame_of({case: [[0, 0.99], [0.99, 0.99]]})), case, 2)
+    assert effect.value == pytest.approx((0.5 + 0) / 2)
+    assert set(np.round(effect.draws, 6)) == {0.0, 0.25}
+
+
+def sensitive_frame(recipe: str, low: float, high: float, noise: float = 0.01) -> pl.DataFrame:
+    """A recipe on both tasks at all values of lambda: `high` at the middle ones, `low` at the others (normalised)."""
+    rng = np.random.default_rng(1)
+    returns = {}
+    for task, best in (("DeepSea-10", 0.99), ("Hallway-10-10", 1.8)):
+        for value in LAMBDAS:
+            level = high if 0.1 < value < 10 else low
+            rows = best * (level + rng.normal(0, noise, (5, 1)))
+            returns[swept_case(recipe, task, "lambda", value)] = np.repeat(rows, 100, 1)
+    return frame_of(returns)
+
+
+def find(tests: list[Claim], number: int, measure: str, subject: str) -> Claim:
+    (found,) = [c for c in tests if c.number == number and measure in c.measure and c.subject.startswith(subject)]
+    return found
+
+
+def test_sensitivity_and_robustness():
+    frame = together(sensitive_frame("a2c-count", 0, 1), sensitive_frame("dea2c-count", 0.9, 1))
+    tests = claims(frame)
+    spread = find(tests, 1, "lambda", "A2C Count on DeepSea-10")
+    # Five of nine values at 1, four at 0.
+    assert spread.effect.value == pytest.approx(np.sqrt(20) / 9, abs=0.01)
+    assert spread.outcome == "holds"
+    assert "as claimed" in spread.words
+    assert spread.published == pytest.approx(0.28, abs=0.02)
+    assert find(tests, 1, "lambda", "PPO Count on DeepSea-10").outcome == "not enough data"
+    assert find(tests, 1, "decay", "A2C Count on DeepSea-10").words.endswith("values not run.")
+    narrower = find(tests, 2, "spread over values of lambda", "DeA2C Count on Hallway-10-10")
+    assert narrower.outcome == "holds"
+    assert narrower.effect.value == pytest.approx(-0.9 * np.sqrt(20) / 9, abs=0.01)
+    assert find(tests, 2, "average return over values of lambda", "DeA2C Count on DeepSea-10").outcome == "holds"
+    backwards = together(sensitive_frame("a2c-count", 0.9, 1), sensitive_frame("dea2c-count", 0, 1))
+    tests = claims(backwards)
+    assert find(tests, 1, "lambda", "A2C Count on DeepSea-10").outcome == "does not hold"
+    assert find(tests, 2, "spread over values of lambda", "all DeRL").outcome == "does not hold"
+
+
+def test_noisy_runs_leave_it_open():
+    frame = together(sensitive_frame("a2c-count", 0.5, 0.7, 0.5), sensitive_frame("dea2c-count", 0.5, 0.7, 0.5))
+    finding = find(claims(frame), 2, "spread over values of lambda", "DeA2C Count on DeepSea-10")
+    assert finding.outcome == "not enough data"
+    assert "too uncertain" in finding.words
+
+
+def test_returns_and_efficiency():
+    fast = np.tile(np.where(np.arange(100) < 20, 0.0, 0.99), (5, 1))
+    slow = np.tile(np.where(np.arange(100) < 59, 0.0, 0.99), (5, 1))
+    task = "DeepSea-10"
+    frame = frame_of(
+        {Case.of("dea2c-count", task): fast, Case.of("a2c-count", task): slow, Case.of("ppo", task): slow * 0}
+    )
+    tests = claims(frame)
+    better = find(tests, 3, "average return", "DeA2C Count on DeepSea-10")
+    assert better.effect == pytest.approx((0.39, 0.39, 0.39))
+    assert better.outcome == find(tests, 3, "average return", "all DeRL").outcome == "holds"
+    assert find(tests, 3, "average return", "DeDQN Count on DeepSea-10").words.endswith("DeDQN Count not run.")
+    saving = find(tests, 3, "episodes", "DeepSea-10, DeA2C Count against A2C Count")
+    assert saving.effect.value == pytest.approx(1 - 21 / 60)
+    whole = find(tests, 3, "episodes", "largest of 1 tasks")
+    assert (whole.outcome, whole.bound, whole.overall) == ("holds", 0.4, True)
+    swapped = frame_of({Case.of("dea2c-count", task): slow, Case.of("a2c-count", task): fast})
+    assert find(claims(swapped), 3, "episodes", "largest of 1 tasks").outcome == "does not hold"
+
+
+def test_a_saving_that_is_certain_but_small_is_not_forty_percent():
+    fast, slow = (np.tile(np.where(np.arange(100) < start, 0.0, 0.99), (5, 1)) for start in (50, 60))
+    frame = frame_of({Case.of("dea2c-count", "DeepSea-10"): fast, Case.of("a2c-count", "DeepSea-10"): slow})
+    tests = claims(frame)
+    assert find(tests, 3, "episodes", "DeepSea-10").outcome == "holds"
+    assert find(tests, 3, "episodes", "largest").outcome == "does not hold"
+
+
+def test_constraints_and_exploration():
+    frame = together(variants_of("DeepSea-10", 5), variants_of("Hallway-20-20", 5))
+    tests = claims(frame)
+    assert find(tests, 4, "KL", "all").outcome == "holds"
+    assert find(tests, 4, "KL", "DeA2C Count on DeepSea-10, intrinsic").effect.value == pytest.approx(-1.617, abs=0.1)
+    assert find(tests, 4, "deviation", "all").outcome == "holds"
+    assert find(tests, 5, "best mean return", "DeA2C Count on DeepSea-10, constraints").outcome == "holds"
+    assert find(tests, 5, "minus that of its explorer", "all").outcome == "holds"
+    hopeless = frame.with_columns(pl.col("return") * 0.1, pl.col("explorer_return") * 2)
+    tests = claims(hopeless)
+    assert find(tests, 5, "best mean return", "all").outcome == "does not hold"
+    assert find(tests, 5, "minus that of its explorer", "all").outcome == "does not hold"
+
+
+def test_variants_are_found_however_they_are_written():
+    plain = Case.of("dea2c-count", "DeepSea-10", {"protocol.episodes": 20000})
+    tied = Case.of("dea2c-count-kl", "DeepSea-10", {"protocol.episodes": 20000, "explorer_reward": "intrinsic"})
+    other = Case.of("dea2c-count", "DeepSea-10", {"bonus.scale": 4.0, "protocol.episodes": 20000})
+    frame = frame_of({case: [[0.0] * 20] * 2 for case in (plain, tied, other)})
+    (group,) = main_groups(Results(frame))
+    assert group.cases == {Variant(0.0, 0.0, "both"): plain, Variant(0.1, 0.1, "intrinsic"): tied}
+    assert (group.evaluations, group.episodes) == (20, 20000)
+    assert constraint("Hallway-20-20") == (0.01, 1e-4)
+    assert group.selected() == list(group.cases)
+
+
+def test_the_papers_own_numbers():
+    swept = sweep(Results(like_the_paper([Case.of("a2c-count", "DeepSea-10")])), "a2c-count", "DeepSea-10", "lambda")
+    assert list(swept.effects) == [1.0]
+    assert len(swept.missing) == 8
+    numbers = published_values(swept)
+    assert list(numbers) == list(LAMBDAS)
+    assert numbers[1.0] == 0.99  # That of the table about lambda; Table 1 has 0.98.
+
+
+def test_with_next_to_nothing_every_claim_is_open():
+    tests = claims(frame_of({Case.of("a2c", "DeepSea-10"): [[0.0] * 100]}))
+    assert {c.outcome for c in tests} == {"not enough data"}
+    assert {c.number for c in overall(tests)} >= {1, 2, 3, 4}
+    table = claim_frame(tests)
+    assert table["effect"].null_count() == len(table)
+    assert set(STATEMENTS) == {1, 2, 3, 4, 5}
+
+
+def test_claims_are_repeatable():
+    frame = together(variants_of("DeepSea-10"), sensitive_frame("a2c-count", 0, 1))
+    first, again = (claims(f) for f in (frame, frame.sample(fraction=1, shuffle=True, seed=3)))
+    assert list(map(dataclasses.asdict, first)) == list(map(dataclasses.asdict, again))
