@@ -6,6 +6,7 @@ from pathlib import Path
 import polars as pl
 
 from derl.analysis.frames import EVALUATIONS
+from derl.analysis.report.claims import paper_claims
 from derl.analysis.report.model import Claim, Facts, Number, Table
 from derl.analysis.report.numbers import grouped_results, paper_tables
 from derl.analysis.report.page import build_page
@@ -23,15 +24,17 @@ def write_report(
     title: str = TITLE,
     facts: Facts | None = None,
     tables: Sequence[Table] | None = None,
-    claims: Sequence[Claim] = (),
+    claims: Sequence[Claim] | None = None,
     evaluations: int = EVALUATIONS,
 ) -> Path:
     """Write the page and return its path. `frame` has one row per run and evaluation; see docs/report for its columns.
 
-    `tables` are the paper's by default, filled from the frame. The same arguments give the same bytes.
+    `tables` and `claims` are the paper's by default, worked out from the runs that have had so many `evaluations`.
+    The same arguments give the same bytes.
     """
     results = grouped_results(frame)
     tables = paper_tables(results, evaluations) if tables is None else tables
+    claims = paper_claims(results, evaluations) if claims is None else claims
     page = build_page(results, tables, claims, title, facts or Facts())
     path = Path(path)
     try:

@@ -7,6 +7,7 @@ from typing import Literal
 from derl._version import __version__
 
 Verdict = Literal["consistent", "differs", "not run"]
+Outcome = Literal["holds", "does not hold", "not enough data"]
 VERDICTS: tuple[Verdict, ...] = ("consistent", "differs", "not run")
 
 
@@ -59,18 +60,26 @@ class Table:
 
 @dataclasses.dataclass(frozen=True)
 class Claim:
-    """A claim of the paper as a test: an effect with its interval, and what follows from it."""
+    """One test of one of the paper's claims: an effect with its interval, and what follows from it."""
 
     claim: str
-    outcome: str
-    """One or two words: "supported", "not supported", "undecided", "not tested"."""
+    """What the paper says; tests of the same claim stand together."""
+    outcome: Outcome
     effect: float | None = None
     low: float | None = None
     high: float | None = None
     text: str = ""
-    """What was compared, and in which unit the effect is."""
-    null: float = 0.0
-    """The effect if the claim were not true."""
+    """The outcome as a sentence."""
+    measure: str = ""
+    """What the effect is."""
+    subject: str = ""
+    """Where it was measured."""
+    bound: float = 0.0
+    """What the effect has to be above, or below, for the claim to hold."""
+    published: float | None = None
+    """The same effect in the paper's own numbers."""
+    overall: bool = True
+    """Whether this is the claim as a whole; the others are single cases of the one before them."""
 
 
 @dataclasses.dataclass(frozen=True)
