@@ -27,15 +27,17 @@ FLAGS = (
 )
 # The browser expects its pipe as files 3 and 4. A child that arranges them itself works from threaded parents as well.
 SHIM = """
-import os, sys
-here, there = (os.dup(int(n)) for n in sys.argv[1:3])
+import fcntl, os, sys
+here, there = (fcntl.fcntl(int(n), fcntl.F_DUPFD, 10) for n in sys.argv[1:3])
 os.dup2(here, 3)
 os.dup2(there, 4)
 os.execv(sys.argv[3], sys.argv[3:])
 """
-MIDDLE = """(() => {
+# Scrolling tells its listeners a frame later.
+MIDDLE = """(async () => {
   const element = document.querySelector(%s);
   element.scrollIntoView({ block: "center", behavior: "instant" });
+  for (let i = 0; i < 3; i++) await new Promise(requestAnimationFrame);
   const box = element.getBoundingClientRect();
   return [box.left + box.width / 2, box.top + box.height / 2];
 })()"""
@@ -136,7 +138,7 @@ class Browser:
     def wait(self, script: str, seconds: float = 30.0) -> None:
         """Wait until an expression is true."""
         end = time.monotonic() + seconds
-        while not self.run(script):
+        while not self.run(f"!!({script})"):
             assert time.monotonic() < end, f"never true: {script}"
             time.sleep(0.02)
 

@@ -65,10 +65,10 @@ def _measure(group: Sequence[Claim]) -> Html:
 
 def effect_text(test: Claim) -> str:
     """An effect in numbers, with the paper's own beside it."""
-    text = number(test.effect)
+    text = number(test.effect, 3)
     if test.low is not None and test.high is not None:
-        text += f", 95 % interval {number(test.low)} to {number(test.high)}"
-    return text + (f"; in the paper {number(test.published)}" if test.published is not None else "")
+        text += f", 95 % interval {number(test.low, 3)} to {number(test.high, 3)}"
+    return text + (f"; in the paper {number(test.published, 3)}" if test.published is not None else "")
 
 
 def _cases(cases: Sequence[Claim], measure: str) -> Html:
@@ -77,9 +77,9 @@ def _cases(cases: Sequence[Claim], measure: str) -> Html:
         h(
             "tr",
             h("th", case.subject, scope="row"),
-            h("td", number(case.effect)),
-            h("td", f"{number(case.low)} to {number(case.high)}"),
-            h("td", number(case.published)),
+            h("td", number(case.effect, 3)),
+            h("td", f"{number(case.low, 3)} to {number(case.high, 3)}"),
+            h("td", number(case.published, 3)),
             h("td", f"{MARKS[case.outcome]} {case.outcome}"),
         )
         for case in cases
@@ -95,18 +95,19 @@ def _sentence_case(text: str) -> str:
 
 
 def forest(test: Claim) -> Html:
-    """The interval of an effect as a line with a dot, and a dashed line at the bound it is held against."""
+    """The interval of an effect as a line with a dot, the paper's own as a ring, and a dashed line at the bound."""
     if test.effect is None or test.low is None or test.high is None:
         return join()
-    left, right = min(test.low, test.effect, test.bound), max(test.high, test.effect, test.bound)
-    width = (right - left) or 1.0
-    ends = (test.low, test.effect, test.high, test.bound)
-    low, effect, high, bound = (f"{10 + 180 * (x - left) / width:.1f}" for x in ends)
+    published = test.effect if test.published is None else test.published
+    shown = (test.low, test.effect, test.high, test.bound, published)
+    left, width = min(shown), (max(shown) - min(shown)) or 1.0
+    low, effect, high, bound, ring = (f"{10 + 180 * (x - left) / width:.1f}" for x in shown)
     return h(
         "svg",
         h("line", x1=bound, x2=bound, y1="2", y2="22", class_="null"),
         h("line", x1=low, x2=high, y1="12", y2="12", class_="range"),
         h("circle", cx=effect, cy="12", r="4.5"),
+        test.published is not None and h("circle", cx=ring, cy="12", r="4.5", class_="ring"),
         class_="forest",
         viewBox="0 0 200 24",
         aria_hidden="true",

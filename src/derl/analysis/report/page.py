@@ -39,7 +39,7 @@ def build_page(results: Results, tables: Sequence[Table], claims: Sequence[Claim
             _section("curves", "Learning curves", _intro("curves"), _charts("curve")),
             _section("sensitivity", "Sensitivity to scale and decay", _intro("sensitivity"), _charts("sensitivity")),
             _section("kl", "Divergence constraints", _intro("kl"), *_kl(results, places)),
-            _section("claims", "The paper's claims", claims_section(claims)),
+            _section("claims", "The paper's claims", _intro("claims"), claims_section(claims)),
             _section("missing", "Not run yet", closing.few_seeds(tables), closing.missing_section(tables)),
             _section("failures", "Failures", closing.failures_section(frame)),
             _section("again", "Make it again", _intro("again"), closing.commands_section()),
@@ -130,6 +130,9 @@ INTROS = {
     "stays high all the way.",
     "kl": "DeA2C with Count, and penalties α<sub>β</sub> on the explorer and α<sub>e</sub> on the exploiter for "
     "diverging from each other. Only coefficients that were run are shown.",
+    "claims": "Each claim is tested by an effect, in shares of the best possible return, that has to lie above or "
+    "below a bound. In the pictures the dot and line are our effect with its 95 % interval, the ring is the paper's "
+    "own, and the dashed line the bound.",
     "again": "Each part is one command. What has been run already is kept, so a command goes on where the last one "
     "stopped.",
 }

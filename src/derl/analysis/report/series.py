@@ -1,6 +1,6 @@
 """The curves of every case and metric, packed small: floats of 24 bits in byte planes, compressed, as text.
 
-Twenty-four bits keep five significant digits, more than anybody reads off a curve. Byte planes put the slowly changing
+Twenty-four bits keep four significant digits, which is what is read off a curve. Byte planes put the slowly changing
 bytes next to each other, which is what makes them compress well.
 """
 
@@ -68,7 +68,7 @@ def pack(values: np.ndarray) -> str:
 
 
 def unpack(text: str) -> np.ndarray:
-    """The floats `pack` was given, to five digits."""
+    """The floats `pack` was given, to four digits."""
     planes = np.frombuffer(gzip.decompress(base64.b64decode(text)), np.uint8).reshape(3, -1).astype(np.uint32)
     return (((planes[0] << 16) | (planes[1] << 8) | planes[2]) << 8).astype(np.uint32).view(np.float32)
 
