@@ -175,6 +175,18 @@ def test_arrow_keys_go_through_a_table_and_enter_opens_the_curve(browser, frame)
     )
 
 
+def test_a_click_keeps_the_tip_and_its_button_opens_the_curve(browser):
+    browser.point(*browser.middle(".panel:not(.away) td[data-tip^='DeA2C ICM on DeepSea 14']"), click=True)
+    browser.wait("document.querySelector('#tip button')")
+    browser.point(600, 5)  # Other cells on the way to the button do not take the tip away.
+    assert browser.run("document.getElementById('tip').innerText").startswith("DeA2C ICM on DeepSea 14")
+    box = "document.querySelector('#tip button').getBoundingClientRect()"
+    x, y = browser.run(f"(({{ left, top }}) => [left + 10, top + 10])({box})")
+    browser.point(x, y, click=True)
+    assert list(readout(browser)) == ["DeA2C ICM"]
+    assert not browser.run("document.getElementById('tip').checkVisibility()")
+
+
 def test_curves_have_the_frame_s_values_by_mouse_and_keyboard(browser, frame):
     assert list(readout(browser)) == ["A2C Count", "DeA2C Count"]
     case = Case.of("dea2c-count", "DeepSea-10")

@@ -40,7 +40,7 @@ class Chart {
     this.plot = make("div", { class: "plot", tabindex: 0, role: "slider", "aria-label": spec.about, "aria-valuemin": 1, "aria-valuemax": this.stops.length });
     this.heading = make("p", { class: "at", "aria-hidden": "true" });
     this.values = spec.lines.map(() => make("span", { class: "value" }));
-    this.readout = make("ul", { class: "readout" }, ...spec.lines.map((line, i) => make("li", {}, this.key(line), make("span", { class: "name" }, line.label), this.values[i])));
+    this.readout = make("ul", { class: "readout" }, ...spec.lines.map((line, i) => make("li", { class: line.faint ? "long" : null }, this.key(line), make("span", { class: "name" }, line.label), this.values[i])));
     this.table = make("details", { class: "values", ontoggle: () => this.fillTable() }, make("summary", {}, "Values as a table"));
     this.element = make("section", { class: "chart", "aria-label": spec.title }, make("h3", {}, spec.title), this.plot, this.heading, this.readout, this.table);
     this.listen();

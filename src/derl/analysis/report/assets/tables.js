@@ -10,6 +10,7 @@ function startTables() {
   switchViews("kl-view", "kl-box");
   document.querySelectorAll("table.heat").forEach(makeGrid);
   document.addEventListener("keydown", (event) => event.key === "Escape" && hideTip());
+  document.addEventListener("pointerdown", (event) => event.target.closest("#tip, table.heat td") || hideTip());
   document.addEventListener("scroll", hideTip, { capture: true, passive: true });
 }
 
@@ -61,24 +62,34 @@ function makeGrid(table) {
     requestAnimationFrame(() => requestAnimationFrame(() => document.activeElement === cell && showTip(cell)));
   });
   table.addEventListener("focusout", hideTip);
-  table.addEventListener("pointerover", (event) => event.pointerType === "mouse" && event.target.closest("td") && showTip(event.target.closest("td")));
-  table.addEventListener("pointerleave", (event) => event.pointerType === "mouse" && hideTip());
-  table.addEventListener("click", (event) => event.target.closest("td") && showTip(event.target.closest("td"), true));
+  const cellOf = (event) => event.target.closest("td");
+  const hovers = (event) => event.pointerType === "mouse" && !pinned;
+  table.addEventListener("pointerover", (event) => hovers(event) && cellOf(event) && showTip(cellOf(event)));
+  table.addEventListener("pointerleave", (event) => hovers(event) && hideTip());
+  table.addEventListener("click", (event) => cellOf(event) && showTip(cellOf(event), true));
 }
+
+// The cell whose tip stays, after a click or a tap, so that its button can be reached.
+let pinned = null;
 
 function openCase(cell) {
   hideTip();
   showCase(Number(cell.dataset.case));
 }
 
-function showTip(cell, pinned = false) {
+function showTip(cell, pin = false) {
+  if (!pin && pinned === cell) return;
+  pinned = pin ? cell : null;
   const tip = document.getElementById("tip");
   const [name, ...lines] = (cell.dataset.tip || "").split("\n");
-  if (!name) return;
   tip.replaceChildren(make("strong", {}, name), ...lines.map((line) => make("div", {}, line)));
-  if (cell.dataset.case && pinned) tip.append(make("button", { type: "button", onpointerdown: (e) => e.preventDefault(), onclick: () => openCase(cell) }, "Learning curve"));
+  if (cell.dataset.case && pin) {
+    // Without this, pressing the button would take the focus from the cell, and with it the tip away.
+    const stay = (event) => event.preventDefault();
+    tip.append(make("button", { type: "button", onpointerdown: stay, onmousedown: stay, onclick: () => openCase(cell) }, "Learning curve"));
+  }
   tip.hidden = false;
-  tip.classList.toggle("pinned", pinned);
+  tip.classList.toggle("pinned", pin);
   const at = cell.getBoundingClientRect();
   const left = Math.min(at.left, document.documentElement.clientWidth - tip.offsetWidth - 8);
   const below = at.bottom + 6;
@@ -88,5 +99,6 @@ function showTip(cell, pinned = false) {
 }
 
 function hideTip() {
+  pinned = null;
   document.getElementById("tip").hidden = true;
 }
