@@ -24,7 +24,14 @@ def read_files(paths: Sequence[Path]) -> pl.DataFrame:
         frame = frame.with_columns(pl.col("run").rank("dense").cast(pl.Int64) - 1 + runs)
         runs += frame["run"].n_unique()
         frames.append(frame)
-    return pl.concat(frames, how="diagonal_relaxed")
+    return without_copies(pl.concat(frames, how="diagonal_relaxed"))
+
+
+def without_copies(frame: pl.DataFrame) -> pl.DataFrame:
+    """Runs of the same case, seed and length are the same run, read from two files: the first one stays."""
+    runs = frame.group_by("run", *NAMES, "seed", maintain_order=True).agg(pl.col("evaluation").max())
+    kept = runs.unique([*NAMES, "seed", "evaluation"], keep="first", maintain_order=True)
+    return frame.join(kept.select("run"), on="run", how="semi")
 
 
 def _files(path: Path) -> list[Path]:

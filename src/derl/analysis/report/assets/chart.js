@@ -42,7 +42,7 @@ class Chart {
     this.values = spec.lines.map(() => make("span", { class: "value" }));
     this.readout = make("ul", { class: "readout" }, ...spec.lines.map((line, i) => make("li", { class: line.faint ? "long" : null }, this.key(line), make("span", { class: "name" }, line.label), this.values[i])));
     this.table = make("details", { class: "values", ontoggle: () => this.fillTable() }, make("summary", {}, "Values as a table"));
-    this.element = make("section", { class: "chart", "aria-label": spec.title }, make("h3", {}, spec.title), this.plot, this.heading, this.readout, this.table);
+    this.element = make("section", { class: "chart", "aria-label": spec.title }, make("h3", {}, spec.title), this.plot, this.heading, this.readout, ...(spec.note ? [make("p", { class: "note" }, spec.note)] : []), this.table);
     this.listen();
     // Drawn for the width there is, so that text keeps its size on a phone.
     new ResizeObserver(() => this.draw()).observe(this.plot);

@@ -97,19 +97,30 @@ function slotOf(name) {
 
 function drawCurves() {
   const cases = DATA.cases.filter((one) => chosen.tasks.has(one.t) && chosen.recipes.has(one.r) && chosen.settings.has(one.s) && one.m.includes(chosen.metric));
-  const names = [...new Set(cases.map((one) => `${one.r} ${one.s}`))].slice(0, MOST_LINES);
+  const all = [...new Set(cases.map(lineName))];
+  const names = all.slice(0, MOST_LINES);
   slots = slots.map((name) => (names.includes(name) ? name : null));
   const slot = new Map(names.map((name) => [name, slotOf(name)]));
   const tasks = [...chosen.tasks].sort((a, b) => a - b);
-  const charts = tasks.map((t) => curveChart(t, cases.filter((one) => one.t === t && slot.has(`${one.r} ${one.s}`)), slot)).filter(Boolean);
-  showCharts(document.getElementById("curve-panels"), charts, "Nothing to draw: no run has this task, recipe, setting and metric. Choose others above.");
+  const charts = tasks.map((t) => curveChart(t, cases.filter((one) => one.t === t && slot.has(lineName(one))), names, slot)).filter(Boolean);
+  const box = document.getElementById("curve-panels");
+  showCharts(box, charts, "Nothing to draw: no run has this task, recipe, setting and metric. Choose others above.");
+  if (all.length > names.length) box.prepend(make("p", { class: "note wide" }, `Only the first ${names.length} of ${all.length} lines are drawn: more looks than that cannot be told apart.`));
 }
 
-function curveChart(t, cases, slot) {
-  const lines = cases.map((one) => curveLine(one, slot.get(`${one.r} ${one.s}`))).filter(Boolean);
+const lineName = (one) => `${one.r} ${one.s}`;
+
+function lineLabel(name) {
+  const [r, s] = name.split(" ").map(Number);
+  return [DATA.recipes[r].label, DATA.settings[s].label].filter(Boolean).join(", ");
+}
+
+function curveChart(t, cases, names, slot) {
+  const lines = cases.map((one) => curveLine(one, slot.get(lineName(one)))).filter(Boolean);
   if (!lines.length) return null;
   const { name, label } = DATA.metrics[chosen.metric];
   const returns = name === "return" || name === "explorer_return";
+  const absent = names.filter((other) => !cases.some((one) => lineName(one) === other)).map(lineLabel);
   return new Chart({
     title: DATA.tasks[t].label,
     about: `${label} on ${DATA.tasks[t].label} over training episodes`,
@@ -117,14 +128,14 @@ function curveChart(t, cases, slot) {
     xText: (x) => `${show(x, 0)} episodes`,
     best: returns ? DATA.tasks[t].best : null,
     zero: returns,
+    note: absent.length ? `not run here: ${absent.join("; ")}` : "",
     lines,
   });
 }
 
 function curveLine(one, slot) {
   const curve = one.curves.get(chosen.metric);
-  const label = [DATA.recipes[one.r].label, DATA.settings[one.s].label].filter(Boolean).join(", ");
-  const line = { label, look: look(slot), x: one.episodes };
+  const line = { label: lineLabel(lineName(one)), look: look(slot), x: one.episodes };
   if (!chosen.single) {
     const text = (i) => `${show(curve.mean[i])} (${show(curve.low[i])} to ${show(curve.high[i])})`;
     return { ...line, y: curve.mean, low: curve.low, high: curve.high, text };

@@ -25,7 +25,7 @@ function placeCurves(values) {
       const seeds = one.seeds.map(() => next(one.episodes.length));
       const low = next(one.episodes.length);
       const high = next(one.episodes.length);
-      one.curves.set(metric, { seeds, low, high, mean: meanOf(seeds) });
+      one.curves.set(metric, { seeds, low, high, get mean() { return (this.averaged ??= meanOf(seeds)); } });
     }
   }
 }
