@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 
 from analysis.synthetic import made_up
+from derl.analysis.aggregates import optimal_return
 from derl.analysis.frames import Results
 from derl.analysis.report import Claim, Facts, Number, Table, write_report
 from derl.analysis.report.bands import band
@@ -20,9 +21,10 @@ from derl.analysis.report.kl import constrained
 from derl.analysis.report.names import plain_row, recipe_label, setting_key, setting_label
 from derl.analysis.report.numbers import describe, grouped_results, paper_tables
 from derl.analysis.report.page import asset
-from derl.analysis.report.series import pack, pack_series, unpack
+from derl.analysis.report.series import pack, pack_series, unpack, whole_families
 from derl.analysis.statistics import bootstrap_interval
 from derl.core.errors import DerlError
+from derl.envs.registry import PAPER_TASKS
 from derl.experiments.cases import Case
 from derl.experiments.paper import cells
 
@@ -164,9 +166,10 @@ def test_elements_escape_their_children_and_attributes():
 
 
 def test_curves_survive_packing():
-    values = np.array([0.99, -0.5, 0.0, np.nan, 1e-9, 123456.0, np.pi])
+    values = np.array([0.99, -0.5, 0.0, np.nan, 1e-9, 123456.0, np.pi, 1e300])
     back = unpack(pack(values))
-    assert back == pytest.approx(values, rel=2e-5, nan_ok=True)
+    assert back[:-1] == pytest.approx(values[:-1], rel=2e-5, nan_ok=True)
+    assert back[-1] == np.inf
     assert pack(values) == pack(values.copy())
     assert len(unpack(pack(np.zeros(0)))) == 0
 
@@ -193,6 +196,21 @@ def test_embedded_curves_are_those_of_the_frame(frame):
             assert block[-2] == pytest.approx(low, rel=1e-4, abs=1e-6)
             assert block[-1] == pytest.approx(high, rel=1e-4, abs=1e-6)
     assert at == len(values)
+
+
+def test_normalised_returns_need_all_tasks_of_a_family():
+    tasks = [task for task in PAPER_TASKS if task.startswith("Hallway")]
+    frame = made_up([Case.of("dea2c-count", task) for task in tasks], seeds=2, evaluations=4)
+    (found,) = whole_families(Results(frame))
+    assert found.recipe == "dea2c-count"
+    mean, low, high = found.metrics["return"]
+    best = pl.col("task").replace_strict({task: optimal_return(task) for task in tasks}, return_dtype=pl.Float64)
+    expected = frame.with_columns(pl.col("return") / best).group_by("evaluation").agg(pl.col("return").mean())
+    assert mean.mean(0) == pytest.approx(expected.sort("evaluation")["return"].to_numpy())
+    assert (low <= mean.mean(0)).all()
+    assert (mean.mean(0) <= high).all()
+    assert whole_families(Results(frame.filter(pl.col("task") != tasks[0]))) == []
+    assert whole_families(Results(frame.filter((pl.col("task") != tasks[0]) | (pl.col("seed") == 0)))) == []
 
 
 @pytest.mark.parametrize("runs", [1, 2, 5, 9])
