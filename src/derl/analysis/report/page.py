@@ -46,7 +46,9 @@ def build_page(results: Results, tables: Sequence[Table], claims: Sequence[Claim
             _section("reading", "How to read the numbers", Html(asset("reading.html"))),
             id="main",
         ),
-        h("div", id="tip", role="status", aria_live="polite", hidden=True),
+        h("div", id="tip", role="tooltip", hidden=True),
+        # Always there, since screen readers overlook text that appears together with its element.
+        h("div", id="said", role="status", aria_live="polite", class_="sr"),
         embed_json("report-data", data),
     )
     return _document(title, body)

@@ -11,7 +11,7 @@ function startTables() {
   document.querySelectorAll("table.heat").forEach(makeGrid);
   document.addEventListener("keydown", (event) => event.key === "Escape" && hideTip());
   document.addEventListener("pointerdown", (event) => event.target.closest("#tip, table.heat td") || hideTip());
-  document.addEventListener("scroll", hideTip, { capture: true, passive: true });
+  document.addEventListener("scroll", placeTip, { capture: true, passive: true });
 }
 
 // Each cell carries its text and shade for every view, as lists.
@@ -58,8 +58,7 @@ function makeGrid(table) {
     const cell = event.target.closest("td");
     if (!cell) return;
     rows.flat().forEach((other) => (other.tabIndex = other === cell ? 0 : -1));
-    // After the scrolling that focus may cause, which hides it.
-    requestAnimationFrame(() => requestAnimationFrame(() => document.activeElement === cell && showTip(cell)));
+    showTip(cell);
   });
   table.addEventListener("focusout", hideTip);
   const cellOf = (event) => event.target.closest("td");
@@ -69,8 +68,9 @@ function makeGrid(table) {
   table.addEventListener("click", (event) => cellOf(event) && showTip(cellOf(event), true));
 }
 
-// The cell whose tip stays, after a click or a tap, so that its button can be reached.
-let pinned = null;
+// The cell whose tip is shown, and whether the tip stays, after a click or a tap, so that its button can be reached.
+let tipCell = null;
+let pinned = false;
 
 function openCase(cell) {
   hideTip();
@@ -78,8 +78,8 @@ function openCase(cell) {
 }
 
 function showTip(cell, pin = false) {
-  if (!pin && pinned === cell) return;
-  pinned = pin ? cell : null;
+  if (!pin && pinned && tipCell === cell) return;
+  [tipCell, pinned] = [cell, pin];
   const tip = document.getElementById("tip");
   const [name, ...lines] = (cell.dataset.tip || "").split("\n");
   tip.replaceChildren(make("strong", {}, name), ...lines.map((line) => make("div", {}, line)));
@@ -88,17 +88,25 @@ function showTip(cell, pin = false) {
     const stay = (event) => event.preventDefault();
     tip.append(make("button", { type: "button", onpointerdown: stay, onmousedown: stay, onclick: () => openCase(cell) }, "Learning curve"));
   }
-  tip.hidden = false;
   tip.classList.toggle("pinned", pin);
-  const at = cell.getBoundingClientRect();
-  const left = Math.min(at.left, document.documentElement.clientWidth - tip.offsetWidth - 8);
+  document.getElementById("said").textContent = [name, ...lines].join("; ");
+  placeTip();
+}
+
+// Below its cell if there is room, else above; gone with it when it is scrolled away.
+function placeTip() {
+  if (!tipCell) return;
+  const tip = document.getElementById("tip");
+  const at = tipCell.getBoundingClientRect();
+  const width = document.documentElement.clientWidth;
+  tip.hidden = at.bottom < 0 || at.top > innerHeight || at.right < 0 || at.left > width;
   const below = at.bottom + 6;
-  const fits = below + tip.offsetHeight < window.innerHeight;
-  tip.style.left = `${Math.max(8, left)}px`;
+  const fits = below + tip.offsetHeight < innerHeight;
+  tip.style.left = `${Math.max(8, Math.min(at.left, width - tip.offsetWidth - 8))}px`;
   tip.style.top = `${fits ? below : Math.max(8, at.top - tip.offsetHeight - 6)}px`;
 }
 
 function hideTip() {
-  pinned = null;
+  [tipCell, pinned] = [null, false];
   document.getElementById("tip").hidden = true;
 }
