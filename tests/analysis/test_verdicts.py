@@ -145,7 +145,7 @@ def test_reasons_concern_what_they_should():
     assert names("a2c-ride", "DeepSea-10", scale=2.0)[0] == "RIDE without lambda"
     assert names("ppo-count", "Hallway-20-0")[0] == "PPO Count with drifting keys"
     assert "PPO Count with drifting keys" not in names("ppo-count", "DeepSea-10")
-    assert names("deppo-icm", "DeepSea-14")[:2] == ["DePPO's stale steps", "deppo-icm coefficients, DeepSea"]
+    assert names("deppo-icm", "DeepSea-14")[:2] == ["DePPO's stale steps", "ICM's coefficients (deppo-icm, DeepSea)"]
     assert names("dedqn-count", "DeepSea-14") == ["DeDQN's frozen targets"]
 
 

@@ -67,7 +67,7 @@ def _tested(case: Case, option: tuple[tuple[str, Setting], ...], replaces: bool)
 
 def _icm(recipe: str, family: str, **values: float) -> Reason:
     return Reason(
-        f"{recipe} coefficients, {family}",
+        f"ICM's coefficients ({recipe}, {family})",
         "The appendix gives other coefficients of ICM than the configuration that was published with the code, "
         "which the recipe follows.",
         "possible",

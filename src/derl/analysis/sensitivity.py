@@ -22,6 +22,7 @@ from derl.experiments.paper import (
 
 Kind = Literal["lambda", "decay"]
 KINDS: tuple[Kind, ...] = ("lambda", "decay")
+Key = tuple[Kind, str, str, float, str]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -57,15 +58,16 @@ def swept_values(recipe: str, kind: Kind) -> Sequence[float]:
 
 
 @cache
-def _numbers() -> Mapping[tuple[Kind, str, str, float, str], tuple[Case, float]]:
+def _numbers() -> Mapping[Key, tuple[Case, float]]:
     """The case and the published average of every recipe, task, value and reward in the tables about sensitivity."""
-    found: dict[tuple[Kind, str, str, float, str], tuple[Case, float]] = {}
+    found: dict[Key, tuple[Case, float]] = {}
     # Backwards, so that the first table counts where several have a number.
     for cell in reversed(cells()):
         if cell.statistic == "average" and cell.table != "tab:mean_returns":
             kind: Kind = "lambda" if "intrinsic_coef" in cell.table else "decay"
             reward = str(dict(cell.case.changes).get("explorer_reward", "both"))
-            found[kind, cell.case.recipe, cell.case.task, float(cell.column), reward] = cell.case, cell.mean
+            key: Key = (kind, cell.case.recipe, cell.case.task, float(cell.column), reward)
+            found[key] = cell.case, cell.mean
     return found
 
 
@@ -99,7 +101,9 @@ def published_averages() -> Mapping[Case, float]:
 
 def published_values(swept: Sweep) -> dict[float, float]:
     """The paper's numbers for a sweep, as returns."""
-    keys = [(swept.kind, swept.recipe, swept.task, v, swept.reward) for v in swept_values(swept.recipe, swept.kind)]
+    keys: list[Key] = [
+        (swept.kind, swept.recipe, swept.task, v, swept.reward) for v in swept_values(swept.recipe, swept.kind)
+    ]
     return {key[3]: _numbers()[key][1] for key in keys if key in _numbers()}
 
 

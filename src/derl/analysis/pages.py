@@ -1,0 +1,178 @@
+"""The pages about the reproduction: one per table of the paper, and an index with counts and claims."""
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import polars as pl
+
+from derl.analysis.claims import STATEMENTS, Claim, claims
+from derl.analysis.frames import EVALUATIONS, Results, as_results
+from derl.analysis.reasons import REASONS
+from derl.analysis.tables import LEGEND, TABLES, PaperTable, grid_of, markdown, number, plain_row
+from derl.analysis.verdicts import Explanation, Verdict, count_outcomes, verdicts
+from derl.core.errors import DerlError
+
+EXPERIMENTS = {
+    "table-1": "all recipes in all tasks",
+    "lambda": "sensitivity to the scale λ of intrinsic rewards",
+    "decay": "sensitivity to their decay",
+    "pure-exploration": "explorers that learn from intrinsic rewards alone (figures)",
+    "kl": "divergence constraints (figures, and tables of their sensitivity)",
+    "grid-search": "the search for the hyper-parameters (no published numbers)",
+}
+RULE = (
+    "A published mean is *consistent* with ours if it lies within the 95 % bootstrap interval of the mean of five runs "
+    "drawn from ours, widened by 0.02; otherwise it *differs*. The rule is strict: two experiments that differ in "
+    "nothing but their seeds disagree in up to three of ten numbers if both have five runs, and in one of ten if ours "
+    "has twenty."
+)
+
+
+def write_pages(frame: pl.DataFrame | Results, folder: Path | str, *, evaluations: int = EVALUATIONS) -> list[Path]:
+    """Write all pages. The same results give the same pages."""
+    results = as_results(frame)
+    judged = verdicts(results, evaluations=evaluations)
+    tested = claims(results, evaluations=evaluations)
+    texts = {f"{table.page}.md": page(table, judged) for table in TABLES}
+    texts["claims.md"] = claims_page(tested)
+    texts["README.md"] = index_page(results, judged, tested)
+    return [write_text(Path(folder) / name, text) for name, text in texts.items()]
+
+
+def write_text(path: Path, text: str) -> Path:
+    """Write a file, and its folder if need be."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise DerlError(f"cannot write {path}: {error.strerror or error}") from None
+    return path
+
+
+def page(table: PaperTable, judged: Iterable[Verdict]) -> str:
+    """The page of one table."""
+    grid = grid_of(judged, table.label)
+    there = list(grid.verdicts.values())
+    parts = [
+        f"# {table.title}",
+        f"`{table.command}` regenerates these numbers; this page is generated from them.",
+        f"Of {len(there)} published numbers {_counts(there)}. {LEGEND} "
+        "Mean ± standard deviation as in the paper; **bold** is the best of ours in each "
+        f"{'task' if table.best == 'column' else 'row'}, with all within its standard deviation.",
+        markdown(grid),
+        *_differences(there),
+        *_notes(there),
+        "[All tables](README.md)",
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _counts(judged: Sequence[Verdict]) -> str:
+    counts = count_outcomes(judged)
+    return f"{counts['consistent']} are consistent, {counts['differs']} differ, {counts['not run']} have not been run"
+
+
+def _differences(judged: Sequence[Verdict]) -> list[str]:
+    differing = [v for v in judged if v.outcome == "differs"]
+    if not differing:
+        return []
+    lines = ["| | | ours | interval of five | published | runs | why |", "|---|---|---:|---:|---:|---:|---|"]
+    for v in differing:
+        assert v.ours is not None
+        interval = f"{v.low:.2f} to {v.high:.2f}".replace("-", "−")
+        published = number(v.cell.mean, v.cell.std)
+        why = sureness(v.explanations[0]) if v.explanations else "not known"
+        row = plain_row(v.cell.row)
+        lines.append(f"| {row} | {v.cell.column} | {number(*v.ours)} | {interval} | {published} | {v.seeds} | {why} |")
+    named = {e.name: e for v in differing for e in v.explanations[:1] if e.kind != "paper"}
+    texts = [f"- *{e.name}*: {e.text}" + (f" `{e.option}` tests it." if e.option else "") for e in named.values()]
+    return ["## Differences", "\n".join(lines), *(["\n".join(texts)] if texts else [])]
+
+
+def sureness(explanation: Explanation) -> str:
+    """A reason's name, and how sure it is."""
+    if explanation.kind == "paper":
+        return explanation.text
+    if explanation.confirmed:
+        return f"{explanation.name}: confirmed"
+    return f"{explanation.name}: {'known, not tested' if explanation.kind == 'known' else 'possible, not tested'}"
+
+
+def _notes(judged: Sequence[Verdict]) -> list[str]:
+    noted = [f"- {plain_row(v.cell.row)}, {v.cell.column}: {v.note}" for v in judged if v.note]
+    return ["## Unfinished or failed", "\n".join(noted)] if noted else []
+
+
+def index_page(results: Results, judged: Sequence[Verdict], tested: Sequence[Claim]) -> str:
+    """What was reproduced, what differs, what has not been run."""
+    runs = sum(len(results.lengths(case)) for case in results.cases)
+    parts = [
+        "# Reproduction of the paper",
+        f"{len(judged)} published numbers: {_counts(judged)}. They come from {runs:,} runs of {len(results.cases)} "
+        "cases (a recipe, a task and its settings). " + RULE,
+        "## Claims",
+        "Effects are shares of the best possible return; [all tests](claims.md).",
+        claims_table([c for c in tested if c.overall]),
+        "## Tables",
+        _tables_table(judged),
+        "## Commands",
+        "\n".join(["| command | |", "|---|---|", *(f"| `derl reproduce {k}` | {v} |" for k, v in EXPERIMENTS.items())]),
+        "## Why numbers differ",
+        _reasons_table(judged),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _tables_table(judged: Sequence[Verdict]) -> str:
+    lines = ["| table | command | numbers | consistent | differ | not run |", "|---|---|---:|---:|---:|---:|"]
+    for table in TABLES:
+        there = [v for v in judged if v.cell.table == table.label]
+        counts = " | ".join(str(count) for count in count_outcomes(there).values())
+        lines.append(f"| [{table.title}]({table.page}.md) | `{table.experiment}` | {len(there)} | {counts} |")
+    return "\n".join(lines)
+
+
+def _reasons_table(judged: Sequence[Verdict]) -> str:
+    differing = [v for v in judged if v.outcome == "differs"]
+    unknown = sum(not v.explanations for v in differing)
+    lines = [
+        "| reason | | option that tests it | differences it may explain | of these confirmed |",
+        "|---|---|---|---:|---:|",
+    ]
+    for reason in REASONS:
+        found = [e for v in differing for e in v.explanations if e.name == reason.name]
+        confirmed = sum(e.confirmed is True for e in found)
+        option = f"`{reason.option_text}`" if reason.option else "none"
+        lines.append(f"| {reason.name} | {reason.text} | {option} | {len(found)} | {confirmed} |")
+    paper = sum(any(e.kind == "paper" for e in v.explanations) for v in differing)
+    text = "The paper has two numbers for one setting, and ours agrees with the other."
+    lines.append(f"| another number in the paper | {text} | | {paper} | |")
+    lines.append(f"| not known | | | {unknown} | |")
+    return "\n".join(lines)
+
+
+def claims_table(tested: Iterable[Claim]) -> str:
+    """Claims as Markdown."""
+    lines = [
+        "| claim | measure | where | effect (95 % interval) | in the paper | wanted | outcome |",
+        "|---|---|---|---:|---:|---|---|",
+    ]
+    for c in tested:
+        effect = "" if c.effect is None else f"{c.effect.value:.2f} ({c.effect.low:.2f} to {c.effect.high:.2f})"
+        paper = "" if c.published is None else f"{c.published:.2f}"
+        wanted = f"{c.side} {c.bound:g}"
+        numbers = " | ".join(text.replace("-", "−") for text in (effect, paper, wanted))
+        lines.append(f"| {c.number} | {c.measure} | {c.subject} | {numbers} | **{c.outcome}** |")
+    return "\n".join(lines)
+
+
+def claims_page(tested: Sequence[Claim]) -> str:
+    """Every test of every claim."""
+    parts = ["# The paper's claims", "What each measure means is in `derl.analysis.claims`."]
+    for claim, statement in STATEMENTS.items():
+        there = [c for c in tested if c.number == claim]
+        parts.append(f"## {claim}. {statement}")
+        parts.append("\n".join(f"- {c.words}" for c in there if c.overall) or "Not run.")
+        parts.append(claims_table(there) if there else "")
+    parts.append("[All tables](README.md)")
+    return "\n\n".join(part for part in parts if part) + "\n"

@@ -1,0 +1,171 @@
+"""The paper's tables with our numbers: as text for a terminal and as Markdown, every number with its verdict.
+
+As in the paper, the highest return is bold together with all that lie within its standard deviation: in each task of
+the tables of all tasks, and in each row of the tables about sensitivity.
+"""
+
+import dataclasses
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from typing import Literal
+
+from derl.analysis.verdicts import Outcome, Verdict, count_outcomes
+from derl.core.errors import UnknownNameError
+
+MARKS: dict[Outcome, str] = {"consistent": "✓", "differs": "✗", "not run": "·"}
+LEGEND = "✓ consistent with the published number, ✗ differs from it, · not run."
+
+
+@dataclasses.dataclass(frozen=True)
+class PaperTable:
+    """A table of the paper."""
+
+    label: str
+    """Its label in the paper's source."""
+    experiment: str
+    """The name `derl reproduce` knows it by."""
+    title: str
+    best: Literal["column", "row"] = "row"
+    """Within what the best is bold."""
+
+    @property
+    def page(self) -> str:
+        """The name of its page, without ending."""
+        return self.label.removeprefix("tab:").replace("_", "-")
+
+    @property
+    def command(self) -> str:
+        """What regenerates its numbers."""
+        return f"derl reproduce {self.experiment}"
+
+
+def _pair(stem: str, experiment: str, title: str, average: str = "mean", suffix: str = "") -> list[PaperTable]:
+    """A table of averages and one of maxima."""
+    return [
+        PaperTable(f"tab:{stem}_{average}{suffix}", experiment, f"Average evaluation returns {title}"),
+        PaperTable(f"tab:{stem}_max{suffix}", experiment, f"Maximum evaluation returns {title}"),
+    ]
+
+
+TABLES: tuple[PaperTable, ...] = (
+    PaperTable("tab:mean_returns", "table-1", "Average evaluation returns in all tasks (Table 1)", "column"),
+    PaperTable("tab:deepsea_max_returns", "table-1", "Maximum evaluation returns in DeepSea", "column"),
+    PaperTable("tab:hallway_max_returns", "table-1", "Maximum evaluation returns in Hallway", "column"),
+    *_pair("deepsea_10_intrinsic_coef", "lambda", "in DeepSea 10 by λ"),
+    *_pair("hallway10_10_intrinsic_coef", "lambda", "in Hallway 10-10 by λ"),
+    *_pair("decay_sensitivity_count_deepsea", "decay", "in DeepSea 10 by count increment"),
+    *_pair("decay_sensitivity_deep_deepsea", "decay", "in DeepSea 10 by learning rate of the bonus"),
+    *_pair("decay_sensitivity_count_hallway10_10", "decay", "in Hallway 10-10 by count increment"),
+    *_pair("decay_sensitivity_deep_hallway10_10", "decay", "in Hallway 10-10 by learning rate of the bonus"),
+    *_pair("deepsea_10_intrinsic_coef", "kl", "in DeepSea 10 by λ, with KL constraints", suffix="_kl"),
+    *_pair("hallway10_10_intrinsic_coef", "kl", "in Hallway 10-10 by λ, with KL constraints", suffix="_kl"),
+    *_pair("deepsea_decay_sensitivity", "kl", "in DeepSea 10 by count increment, with KL constraints", suffix="_kl"),
+    *_pair(
+        "hallway_decay_sensitivity",
+        "kl",
+        "in Hallway 10-10 by count increment, with KL constraints",
+        average="average",
+        suffix="_kl",
+    ),
+)
+"""All tables with results, in the paper's order but for the averages, which come first."""
+
+
+def table_of(label: str) -> PaperTable:
+    """The table with a label."""
+    for table in TABLES:
+        if table.label == label:
+            return table
+    raise UnknownNameError("table", label, [table.label for table in TABLES])
+
+
+@dataclasses.dataclass(frozen=True)
+class Grid:
+    """The verdicts of one table by row and column."""
+
+    table: PaperTable
+    rows: Sequence[str]
+    columns: Sequence[str]
+    verdicts: dict[tuple[str, str], Verdict]
+    bold: frozenset[tuple[str, str]]
+    """Where ours are best."""
+
+
+def grid_of(judged: Iterable[Verdict], label: str) -> Grid:
+    """The verdicts on one table's numbers, arranged as in the paper."""
+    found = {(v.cell.row, v.cell.column): v for v in judged if v.cell.table == label}
+    rows, columns = (list(dict.fromkeys(key[i] for key in found)) for i in (0, 1))
+    table = table_of(label)
+    return Grid(table, rows, columns, found, frozenset(best_of(found, table.best)))
+
+
+def best_of(found: dict[tuple[str, str], Verdict], within: Literal["column", "row"]) -> Iterable[tuple[str, str]]:
+    """Where our highest returns are, with all that lie within a standard deviation of theirs."""
+    lines = defaultdict(dict)
+    for (row, column), verdict in found.items():
+        if verdict.ours is not None:
+            lines[column if within == "column" else row][row, column] = verdict.ours
+    for line in lines.values():
+        best = max(line.values(), key=lambda score: score.value)
+        yield from (key for key, score in line.items() if score.value >= best.value - best.std - 1e-9)
+
+
+def number(value: float, std: float) -> str:
+    """0.98 ± 0.07, without a minus before a zero."""
+    return f"{value:.2f} ± {std:.2f}".replace("-0.00", "0.00").replace("-", "−")
+
+
+def plain_row(row: str) -> str:
+    """A row's name without the paper's TeX: `$\\alpha_\\beta=0.1$` is α_β = 0.1."""
+    if "$" not in row:
+        return row
+    for tex, text in ((r"\alpha_\beta", "α_β"), (r"\alpha_e", "α_e"), (r"\lambda", "λ"), ("^", "_"), ("$", "")):
+        row = row.replace(tex, text)
+    return re.sub(r"\s*=\s*", " = ", row)
+
+
+def markdown(grid: Grid) -> str:
+    """The table as Markdown: ours with its mark, and below it in small type the published number."""
+    lines = [
+        "| ours, *published* | " + " | ".join(grid.columns) + " |",
+        "|---|" + "---:|" * len(grid.columns),
+    ]
+    for row in grid.rows:
+        texts = [_markdown_cell(grid, row, column) for column in grid.columns]
+        lines.append(f"| {plain_row(row)} | " + " | ".join(texts) + " |")
+    return "\n".join(lines)
+
+
+def _markdown_cell(grid: Grid, row: str, column: str) -> str:
+    verdict = grid.verdicts.get((row, column))
+    if verdict is None:
+        return ""
+    ours = "" if verdict.ours is None else number(*verdict.ours)
+    if (row, column) in grid.bold:
+        ours = f"**{ours}**"
+    published = f"*{number(verdict.cell.mean, verdict.cell.std)}*"
+    return f"{ours} {MARKS[verdict.outcome]}<br>{published}".strip()
+
+
+def text(grid: Grid) -> str:
+    """The table for a terminal: ours and its mark, or the published number in brackets where there is none."""
+    body = [[plain_row(row), *(_text_cell(grid, row, column) for column in grid.columns)] for row in grid.rows]
+    table = [["", *grid.columns], *body]
+    widths = [max(len(line[i]) for line in table) for i in range(len(grid.columns) + 1)]
+    lines = [
+        "  ".join([line[0].ljust(widths[0]), *(part.rjust(w) for part, w in zip(line[1:], widths[1:], strict=True))])
+        for line in table
+    ]
+    counts = ", ".join(f"{count} {outcome}" for outcome, count in count_outcomes(grid.verdicts.values()).items())
+    return "\n".join([grid.table.title, *(line.rstrip() for line in lines), counts])
+
+
+def _text_cell(grid: Grid, row: str, column: str) -> str:
+    verdict = grid.verdicts.get((row, column))
+    if verdict is None:
+        return ""
+    if verdict.ours is None:
+        return f"({verdict.cell.mean:.2f}) {MARKS['not run']}".replace("-0.00", "0.00").replace("-", "−")
+    best = "*" if (row, column) in grid.bold else ""
+    return f"{best}{number(*verdict.ours)} {MARKS[verdict.outcome]}"
