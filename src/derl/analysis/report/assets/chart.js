@@ -17,6 +17,8 @@ const MARKERS = [
 // The look of the line in place i: colours repeat after seven, then with another dash.
 const look = (i) => ({ colour: `var(--c${i % 7})`, dash: DASHES[Math.floor(i / 7) % 3], marker: MARKERS[i % 7], order: i });
 
+const known = (value) => value !== null && Number.isFinite(value);
+
 function niceTicks(low, high, count) {
   const raw = (high - low) / count || 1;
   const power = 10 ** Math.floor(Math.log10(raw));
@@ -36,7 +38,8 @@ class Chart {
     this.spec = spec;
     this.stops = [...new Set(spec.lines.flatMap((line) => [...line.x]))].sort((a, b) => a - b);
     this.places = spec.lines.map((line) => new Map(Array.from(line.x, (x, i) => [x, i])));
-    this.at = this.stops.length - 1;
+    // At first where the last line ends: further right there may be published numbers alone.
+    this.at = this.stops.findLastIndex((stop) => spec.lines.some((line, i) => known(line.y[this.places[i].get(stop)])));
     this.plot = make("div", { class: "plot", tabindex: 0, role: "slider", "aria-label": spec.about, "aria-valuemin": 1, "aria-valuemax": this.stops.length });
     this.heading = make("p", { class: "at", "aria-hidden": "true" });
     this.values = spec.lines.map(() => make("span", { class: "value" }));
@@ -91,7 +94,7 @@ class Chart {
     while (this.cursor.childNodes.length > 1) this.cursor.lastChild.remove();
     this.spec.lines.forEach((line, i) => {
       const y = line.y[this.places[i].get(stop)];
-      if (Number.isFinite(y)) this.cursor.append(make("circle", { cx: x, cy: this.y(y), r: 4, fill: line.look.colour }));
+      if (known(y)) this.cursor.append(make("circle", { cx: x, cy: this.y(y), r: 4, fill: line.look.colour }));
     });
   }
 
@@ -103,8 +106,8 @@ class Chart {
     const pad = spec.log ? 14 : 0;
     this.x = (v) => +(MARGIN.left + pad + ((place(v) - x0) / (x1 - x0 || 1)) * (inner - 2 * pad)).toFixed(2);
     const all = spec.lines.flatMap((l) => [l.y, l.low, l.high, l.hollow, ...(l.faint || [])].flatMap((v) => (v ? [...v] : [])));
-    const known = all.concat(spec.best ?? [], spec.zero ? 0 : []).filter((v) => v !== null && Number.isFinite(v));
-    let [low, high] = known.length ? [Math.min(...known), Math.max(...known)] : [0, 1];
+    const shown = all.concat(spec.best ?? [], spec.zero ? 0 : []).filter(known);
+    let [low, high] = shown.length ? [Math.min(...shown), Math.max(...shown)] : [0, 1];
     if (high - low < 1e-9) [low, high] = [low - 0.5, high + 0.5];
     [low, high] = [low - (high - low) * 0.04, high + (high - low) * 0.06];
     this.y = (v) => +(HEIGHT - MARGIN.bottom - ((v - low) / (high - low)) * (HEIGHT - MARGIN.top - MARGIN.bottom)).toFixed(2);
@@ -154,9 +157,8 @@ class Chart {
     let d = "";
     let pen = false;
     Array.from(xs).forEach((x, i) => {
-      const known = ys[i] !== null && Number.isFinite(ys[i]);
-      if (known) d += `${pen ? "L" : "M"}${this.x(x)} ${this.y(ys[i])}`;
-      pen = known;
+      if (known(ys[i])) d += `${pen ? "L" : "M"}${this.x(x)} ${this.y(ys[i])}`;
+      pen = known(ys[i]);
     });
     return d;
   }
@@ -164,7 +166,7 @@ class Chart {
   band(line) {
     const runs = [[]];
     Array.from(line.x).forEach((x, i) => {
-      if (line.low[i] !== null && Number.isFinite(line.low[i])) runs[runs.length - 1].push(i);
+      if (known(line.low[i])) runs[runs.length - 1].push(i);
       else runs.push([]);
     });
     const point = (i, ends) => `${this.x(line.x[i])} ${this.y(ends[i])}`;
@@ -181,12 +183,12 @@ class Chart {
     const every = this.spec.log ? 1 : Math.max(1, Math.floor(line.x.length / 8));
     const start = this.spec.log ? 0 : (order * Math.max(1, Math.floor(every / 3))) % every;
     for (let i = start; i < line.x.length; i += every) {
-      if (line.y[i] === null || !Number.isFinite(line.y[i])) continue;
+      if (!known(line.y[i])) continue;
       parts.push(make("path", { class: "marker", d: marker(3.4), transform: `translate(${this.x(line.x[i])} ${this.y(line.y[i])})`, fill: colour }));
     }
     if (line.hollow) {
       line.hollow.forEach((value, i) => {
-        if (value !== null) parts.push(make("path", { class: "hollow", d: marker(4.2), transform: `translate(${this.x(line.x[i])} ${this.y(value)})`, stroke: colour }));
+        if (known(value)) parts.push(make("path", { class: "hollow", d: marker(4.2), transform: `translate(${this.x(line.x[i])} ${this.y(value)})`, stroke: colour }));
       });
     }
     return parts;

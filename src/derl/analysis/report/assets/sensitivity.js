@@ -3,13 +3,13 @@
 function startSensitivity() {
   const controls = document.getElementById("sensitivity-controls");
   const box = document.getElementById("sensitivity-panels");
-  const known = (row) => row.ours.some((v) => v !== null);
-  const plots = DATA.sensitivity.filter((one) => one.rows.some(known));
+  const run = (row) => row.ours.some(known);
+  const plots = DATA.sensitivity.filter((one) => one.rows.some(run));
   if (!plots.length) {
     box.append(make("p", { class: "note" }, "No run of these experiments yet. The tables above hold the published numbers."));
     return;
   }
-  const choices = [...new Map(plots.flatMap((one) => one.rows.filter(known).map((row) => [`${one.swept}|${row.bonus}`, { swept: one.swept, bonus: row.bonus }]))).values()];
+  const choices = [...new Map(plots.flatMap((one) => one.rows.filter(run).map((row) => [`${one.swept}|${row.bonus}`, { swept: one.swept, bonus: row.bonus }]))).values()];
   const select = make("select", { id: "sensitivity-choice", onchange: draw }, ...choices.map((c, i) => make("option", { value: i }, `${c.swept}: ${c.bonus}`)));
   const published = make("input", { type: "checkbox", id: "published", checked: true, onchange: draw });
   controls.append(make("div", { class: "row" }, make("label", { class: "field" }, make("span", {}, "Varied, and the bonus"), select), make("label", { class: "chip" }, published, make("span", {}, "Published numbers"))));
@@ -17,7 +17,7 @@ function startSensitivity() {
   function draw() {
     const { swept, bonus } = choices[Number(select.value)];
     const charts = plots
-      .filter((one) => one.swept === swept && one.rows.some((row) => row.bonus === bonus && known(row)))
+      .filter((one) => one.swept === swept && one.rows.some((row) => row.bonus === bonus && run(row)))
       .map((one) => sensitivityChart(one, one.rows.filter((row) => row.bonus === bonus), published.checked));
     showCharts(box, charts, "Nothing has been run here.");
   }
