@@ -17,7 +17,7 @@ from derl.analysis.report.bands import band
 from derl.analysis.report.claims import claims_section
 from derl.analysis.report.heat import difference_shade, shade
 from derl.analysis.report.html import Html, embed_json, h, large, long_duration, number
-from derl.analysis.report.kl import constrained
+from derl.analysis.report.kl import kl_grids
 from derl.analysis.report.names import plain_row, recipe_label, setting_key, setting_label
 from derl.analysis.report.numbers import describe, grouped_results, paper_tables
 from derl.analysis.report.page import asset
@@ -255,8 +255,28 @@ def test_failures_are_listed(frame, tmp_path):
 
 
 def test_constraints_are_read_from_cases(frame):
-    found = {(one.case.recipe, one.alphas) for one in constrained(Results(frame)) if one.case.task == "DeepSea-10"}
-    assert found == {("dea2c-count", (0.0, 0.0)), ("dea2c-count-kl", (0.1, 0.1))}
+    (grid,) = kl_grids(Results(frame))
+    assert (grid.task, grid.reward, grid.episodes) == ("DeepSea-10", "both", 100_000)
+    assert set(grid.pairs) == {(0.0, 0.0), (0.1, 0.1)}
+    rows = frame.filter(pl.col("recipe") == "dea2c-count-kl")
+    assert grid.pairs[0.1, 0.1].divergence == pytest.approx(rows["kl"].mean())
+    by_run = rows.group_by("run").agg(pl.col("return").mean())
+    assert grid.pairs[0.1, 0.1].spread == pytest.approx(by_run["return"].std(ddof=0))
+
+
+def test_short_runs_have_a_grid_of_their_own():
+    pairs = [{"decoupling.alpha_explorer": a, "protocol.episodes": 20_000.0} for a in (0.0, 0.1)]
+    frame = made_up([Case.of("dea2c-count", "DeepSea-10", pair) for pair in pairs], seeds=2, evaluations=4)
+    (grid,) = kl_grids(Results(frame))
+    assert grid.episodes == 20_000
+
+
+def test_tasks_and_recipes_of_a_user_s_own_are_drawn(frame, tmp_path):
+    own = made_up([Case.of("dea2c-count", "Maze-7"), Case.of("mine", "DeepSea-10")], seeds=1, evaluations=EVALUATIONS)
+    both = pl.concat([frame, own.with_columns(pl.col("run") + 1000)], how="diagonal_relaxed")
+    data = Structure(write_report(both, tmp_path / "r.html", evaluations=EVALUATIONS).read_text()).data()
+    assert "Maze-7" in [task["name"] for task in data["tasks"]]
+    assert "mine" in [recipe["name"] for recipe in data["recipes"]]
 
 
 def test_claims_are_grouped_with_their_cases():

@@ -8,7 +8,7 @@ import polars as pl
 from derl.analysis.frames import EVALUATIONS
 from derl.analysis.report.claims import paper_claims
 from derl.analysis.report.model import Claim, Facts, Number, Table
-from derl.analysis.report.numbers import grouped_results, paper_tables
+from derl.analysis.report.numbers import grouped_results, of_the_paper, paper_tables
 from derl.analysis.report.page import build_page
 from derl.core.errors import DerlError
 
@@ -33,9 +33,10 @@ def write_report(
     The same arguments give the same bytes.
     """
     results = grouped_results(frame)
-    tables = paper_tables(results, evaluations) if tables is None else tables
-    claims = paper_claims(results, evaluations) if claims is None else claims
-    page = build_page(results, tables, claims, title, facts or Facts())
+    paper = of_the_paper(results)
+    tables = paper_tables(paper, evaluations) if tables is None else tables
+    claims = paper_claims(paper, evaluations) if claims is None else claims
+    page = build_page(results, paper, tables, claims, title, facts or Facts())
     path = Path(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -9,6 +9,7 @@ SYMBOLS = {
     "decoupling.alpha_explorer": "αᵦ",
     "decoupling.alpha_exploiter": "αₑ",
     "explorer_reward": "explorer's reward",
+    "protocol.episodes": "episodes",
 }
 METRICS = {
     "return": "Evaluation return",

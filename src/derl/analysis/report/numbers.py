@@ -10,8 +10,9 @@ from derl.analysis.report.model import Number, Table
 from derl.analysis.report.names import METRICS, plain_row
 from derl.analysis.verdicts import Verdict, verdicts
 from derl.core.errors import DerlError, require
-from derl.envs.registry import make
+from derl.envs.registry import PAPER_TASKS, make
 from derl.experiments.paper import TASK_OF, Cell, cells
+from derl.training.recipes import RECIPES
 
 NEEDED = ("run", "recipe", "task", "setting", "seed", "evaluation", "steps", "episodes", "return", "failed_at_step")
 
@@ -26,6 +27,13 @@ def grouped_results(frame: pl.DataFrame) -> Results:
     metrics = [name for name in METRICS if name in frame.columns]
     sound = pl.when(pl.col("failed_at_step").is_null()).then(pl.col(metrics).cast(pl.Float64))
     return Results(frame.with_columns(sound).sort("recipe", "task", "setting", "seed", "run", "evaluation"))
+
+
+def of_the_paper(results: Results) -> Results:
+    """The results of the paper's recipes and tasks. What a user adds is drawn, but proves nothing about the paper."""
+    ours = pl.col("task").is_in(PAPER_TASKS) & pl.col("recipe").is_in(RECIPES)
+    kept = results.frame.filter(ours)
+    return results if len(kept) == len(results.frame) else Results(kept)
 
 
 @cache

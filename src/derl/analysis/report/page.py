@@ -10,7 +10,7 @@ from derl.analysis.frames import Results
 from derl.analysis.report import closing, sections
 from derl.analysis.report.claims import claims_section
 from derl.analysis.report.html import Html, embed_json, h, join
-from derl.analysis.report.kl import VIEWS, kl_grids
+from derl.analysis.report.kl import VIEWS, grid_section, kl_grids
 from derl.analysis.report.model import Claim, Facts, Table
 from derl.analysis.report.names import bonus_label, recipe_label
 from derl.analysis.report.series import pack_series
@@ -24,8 +24,10 @@ def asset(name: str) -> str:
     return resources.files("derl.analysis.report").joinpath("assets", name).read_text("utf-8")
 
 
-def build_page(results: Results, tables: Sequence[Table], claims: Sequence[Claim], title: str, facts: Facts) -> str:
-    """The page as text."""
+def build_page(
+    results: Results, paper: Results, tables: Sequence[Table], claims: Sequence[Claim], title: str, facts: Facts
+) -> str:
+    """The page as text. `paper` are those of the results that the paper has as well."""
     frame = results.frame
     series = pack_series(results)
     places = case_places(series)
@@ -38,7 +40,7 @@ def build_page(results: Results, tables: Sequence[Table], claims: Sequence[Claim
             _section("tables", "The paper's tables", _intro("tables"), sections.tables_section(tables, places)),
             _section("curves", "Learning curves", _intro("curves"), _charts("curve")),
             _section("sensitivity", "Sensitivity to scale and decay", _intro("sensitivity"), _charts("sensitivity")),
-            _section("kl", "Divergence constraints", _intro("kl"), *_kl(results, places)),
+            _section("kl", "Divergence constraints", _intro("kl"), *_kl(paper, places)),
             _section("claims", "The paper's claims", _intro("claims"), claims_section(claims)),
             _section("missing", "Not run yet", closing.few_seeds(tables), closing.missing_section(tables)),
             _section("failures", "Failures", closing.failures_section(frame)),
@@ -150,9 +152,9 @@ def _charts(name: str) -> Html:
 
 
 def _kl(results: Results, places: dict[Case, int]) -> list[Html]:
-    grids = kl_grids(results, places)
+    grids = [grid_section(grid, places) for grid in kl_grids(results)]
     if not grids:
-        return [h("p", "No runs with divergence constraints yet.", class_="note")]
+        return [h("p", "No runs with several divergence constraints yet.", class_="note")]
     controls = h("div", sections.segmented("kl-view", "Cells show", VIEWS), class_="controls script")
     return [controls, h("div", grids, id="kl-box", class_="grids")]
 
