@@ -21,6 +21,7 @@ from derl.analysis.report.kl import kl_grids
 from derl.analysis.report.names import plain_row, recipe_label, setting_key, setting_label
 from derl.analysis.report.numbers import describe, grouped_results, paper_tables
 from derl.analysis.report.page import asset
+from derl.analysis.report.sections import stored_facts
 from derl.analysis.report.series import pack, pack_series, unpack, whole_families
 from derl.analysis.statistics import bootstrap_interval
 from derl.core.errors import DerlError
@@ -245,6 +246,14 @@ def test_an_empty_frame_and_a_wrong_one(frame, tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(DerlError, match="cannot write the report"):
         write_report(frame, tmp_path / "file" / "x.html", evaluations=EVALUATIONS)
+
+
+def test_times_and_engines_of_stored_results(frame):
+    stored = frame.with_columns(pl.lit(2).alias("engine"), pl.lit(60.0).alias("seconds"))
+    assert stored_facts(stored) == {"Time on one core": "21 min 0 s", "Engine": "2"}
+    unknown = stored.with_columns(pl.when(pl.col("run") > 0).then(0.0).otherwise(60.0).alias("seconds"))
+    assert stored_facts(unknown)["Time on one core"] == "1 min 0 s (of 1 run)"
+    assert stored_facts(frame) == {}
 
 
 def test_failures_are_listed(frame, tmp_path):

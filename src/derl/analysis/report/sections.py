@@ -55,10 +55,31 @@ def facts_list(frame: pl.DataFrame, facts: Facts) -> Html:
     lines = {"Runs": grouped(len(runs)), "Environment steps": large(float(runs["steps"].sum() or 0))}
     if facts.seconds is not None:
         lines["Time taken"] = long_duration(facts.seconds)
-    lines |= {"Finished": facts.finished, "Machine": facts.machine, "Engine": facts.version and f"derl {facts.version}"}
+    lines |= stored_facts(frame)
+    lines |= {
+        "Finished": facts.finished,
+        "Machine": facts.machine,
+        "Version": facts.version and f"derl {facts.version}",
+    }
     lines |= {"Failed runs": grouped(failed)} | dict(facts.more)
     pairs = [h("div", h("dt", name), h("dd", value)) for name, value in lines.items() if value]
     return h("dl", pairs, class_="facts")
+
+
+def stored_facts(frame: pl.DataFrame) -> dict[str, str]:
+    """What results from a store say of themselves: the time of each run, and the engine that made it."""
+    lines = {}
+    if "seconds" in frame.columns:
+        times = frame.group_by("run").agg(pl.col("seconds").first()).filter(pl.col("seconds") > 0)["seconds"]
+        total = long_duration(float(times.sum()))
+        if len(times):
+            lines["Time on one core"] = (
+                total if len(times) == frame["run"].n_unique() else f"{total} (of {plural(len(times), 'run')})"
+            )
+    if "engine" in frame.columns:
+        engines = sorted(map(str, frame["engine"].drop_nulls().unique()))
+        lines["Engine"] = ", ".join(engines)
+    return lines
 
 
 def command(text: str) -> Html:
