@@ -11,6 +11,7 @@ COMMANDS = {
     "evaluate": "evaluate the policies of a run",
     "watch": "watch both policies of a run act, in the terminal and as a GIF",
     "plot": "draw a run's learning curves and what decoupling does",
+    "report": "results beside the paper's, as one HTML page",
     "list": "list tasks, recipes, agents and bonuses",
     "demo": "A2C and DeA2C with Count on DeepSea-10, beside the published numbers",
     "reproduce": "run one of the paper's experiments, beside the published numbers",
