@@ -220,8 +220,8 @@ def weights_figure(results: Results, case: Case) -> Figure | None:
             axes.set_ylabel(name)
         draw_optimum(panels[0], case.task)
         panels[0].set_xlabel("")
-        title = f"{row_name(case.recipe)} in {column_name(case.task)}: returns and importance weights (grey: runs)"
-        figure.suptitle(title, fontsize=10.5, fontweight="bold")
+        title = f"{row_name(case.recipe)} in {column_name(case.task)} (grey: single runs)"
+        figure.suptitle(title, fontsize=11, fontweight="bold")
     return figure
 
 
