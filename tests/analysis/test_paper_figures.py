@@ -80,15 +80,21 @@ def test_algorithms_keep_their_colours():
 def test_a_grid_of_tasks():
     results = results_of({("a2c", "DeepSea-10"): 0.5, ("dea2c-count", "DeepSea-10"): 0.7, ("a2c", "Hallway-10-10"): 1})
     figure = task_grid(results, TASKS, ["a2c", "dea2c-count"], "title")
-    first, second, empty = figure.axes
+    first, second = figure.axes
     assert [axes.get_title(loc="left") for axes in (first, second)] == ["DeepSea 10", "Hallway 10-10"]
     assert names_in(first) == ["A2C", "DeA2C Count"]
     assert names_in(second) == ["A2C"]
-    assert not empty.axison
     np.testing.assert_allclose(first.lines[0].get_ydata(), 0.5)
     (optimum,) = [line for line in second.lines if line.get_label() == "optimum"]
     assert set(optimum.get_ydata()) == {1.8}
     assert [t.get_text() for t in figure.legends[0].get_texts()] == ["A2C", "DeA2C Count", "optimum"]
+
+
+def test_what_is_left_of_a_row_stays_empty():
+    results = results_of({("a2c", task): 0.5 for task in (*TASKS, "DeepSea-14")})
+    figure = task_grid(results, [*TASKS, "DeepSea-14", "DeepSea-20"], ["a2c"], "title", columns=3)
+    assert [axes.axison for axes in figure.axes] == [True] * 4 + [False] * 2
+    assert [[text.get_text() for text in axes.texts] for axes in figure.axes[:4]] == [[], [], [], ["not run"]]
 
 
 def test_families_have_columns():
