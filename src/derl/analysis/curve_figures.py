@@ -87,12 +87,29 @@ def draw_returns(axes: Axes, results: Results, task: str, looks: Mapping[str, Lo
         if curve is not None:
             draw_line(axes, curve, "", row_name(recipe), colour, index)
     style.style_curves(axes, "")
+    mark_empty(axes)
     draw_optimum(axes, task)
+
+
+def mark_empty(axes: Axes) -> None:
+    """Say so in a panel without lines, whose axis would show arbitrary numbers."""
+    if not axes.lines:
+        axes.text(0.5, 0.5, "not run", transform=axes.transAxes, ha="center", va="center", color=style.FAINT)
+        axes.set_xticks([])
+        axes.set_xlabel("")
 
 
 def draw_optimum(axes: Axes, task: str) -> None:
     """The best possible return, dashed."""
     axes.axhline(optimal_return(task), color=style.INK, linewidth=1.1, linestyle=DASHED, zorder=1, label="optimum")
+
+
+def grid_figure(count: int, columns: int) -> tuple[Figure, list[Axes]]:
+    """A figure of so many panels, wide enough for a title even if there is only one."""
+    rows = -(-count // columns)
+    width = max(PANEL[0] * columns, 5.6)
+    figure = style.new_figure(width, PANEL[1] * rows * (1.3 if columns == 1 else 1.0) + 0.8)
+    return figure, panels_of(figure, count, columns)
 
 
 def panels_of(figure: Figure, count: int, columns: int) -> list[Axes]:
@@ -112,9 +129,9 @@ def share_legend(figure: Figure, panels: Sequence[Axes], columns: int = 6) -> No
             entries.setdefault(label, handle)
     # The optimum comes last.
     entries = dict(sorted(entries.items(), key=lambda entry: entry[0] == "optimum"))
-    figure.legend(
-        list(entries.values()), list(entries), loc="outside lower center", ncols=min(columns, len(entries)), fontsize=9
-    )
+    # About so many names fit beside each other.
+    columns = min(columns, len(entries), int(figure.get_figwidth() / 1.5))
+    figure.legend(list(entries.values()), list(entries), loc="outside lower center", ncols=columns, fontsize=9)
 
 
 def outer_labels(panels: Sequence[Axes], columns: int, y: str) -> None:
@@ -127,11 +144,9 @@ def outer_labels(panels: Sequence[Axes], columns: int, y: str) -> None:
 
 def task_grid(results: Results, tasks: Sequence[str], recipes: Sequence[str], title: str, columns: int = 3) -> Figure:
     """A panel per task, a line per recipe."""
-    looks = looks_of(recipes)
+    looks, columns = looks_of(recipes), min(columns, len(tasks))
     with style.styled():
-        rows = -(-len(tasks) // columns)
-        figure = style.new_figure(PANEL[0] * columns, PANEL[1] * rows + 0.8)
-        panels = panels_of(figure, len(tasks), columns)
+        figure, panels = grid_figure(len(tasks), columns)
         for axes, task in zip(panels, tasks, strict=True):
             draw_returns(axes, results, task, looks)
             axes.set_title(column_name(task), loc="left")
@@ -220,8 +235,8 @@ def weights_figure(results: Results, case: Case) -> Figure | None:
             axes.set_ylabel(name)
         draw_optimum(panels[0], case.task)
         panels[0].set_xlabel("")
-        title = f"{row_name(case.recipe)} in {column_name(case.task)}: returns and importance weights (grey: runs)"
-        figure.suptitle(title, fontsize=10.5, fontweight="bold")
+        title = f"{row_name(case.recipe)} in {column_name(case.task)} (grey: single runs)"
+        figure.suptitle(title, fontsize=11, fontweight="bold")
     return figure
 
 
@@ -236,11 +251,9 @@ def reachable(task: str) -> int:
 
 def coverage_figure(results: Results, tasks: Sequence[str], recipes: Sequence[str], columns: int = 3) -> Figure:
     """The share of reachable states the explorer has been in, by task."""
-    looks = looks_of(recipes)
+    looks, columns = looks_of(recipes), min(columns, len(tasks))
     with style.styled():
-        rows = -(-len(tasks) // columns)
-        figure = style.new_figure(PANEL[0] * columns, PANEL[1] * rows + 0.8)
-        panels = panels_of(figure, len(tasks), columns)
+        figure, panels = grid_figure(len(tasks), columns)
         for axes, task in zip(panels, tasks, strict=True):
             states = reachable(task)
             for recipe, (colour, index) in looks.items():
@@ -248,6 +261,7 @@ def coverage_figure(results: Results, tasks: Sequence[str], recipes: Sequence[st
                 if curve is not None:
                     draw_line(axes, curve, "", row_name(recipe), colour, index)
             style.style_curves(axes, f"{column_name(task)} ({states} states)")
+            mark_empty(axes)
             axes.set_ylim(0, 1.05)
         outer_labels(panels, columns, "Share visited")
         figure.suptitle("States the explorer has visited", fontsize=11.5, fontweight="bold")

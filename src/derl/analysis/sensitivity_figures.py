@@ -18,9 +18,10 @@ from derl.experiments.paper import column_name, row_name
 def sensitivity_figure(
     results: Results, task: str, kind: Kind, recipes: Sequence[str], columns: int, rewards: Sequence[str] = ("both",)
 ) -> Figure | None:
-    """A panel of bars per recipe (and reward), with the published numbers as diamonds; None if nothing was run."""
+    """A panel of bars per recipe (and reward), with the published numbers as diamonds; None if no sweep was run."""
     sweeps = [sweep(results, recipe, task, kind, reward) for recipe in recipes for reward in _rewards(recipe, rewards)]
-    if not any(swept.effects for swept in sweeps):
+    # One value is the recipe as it is, which is there without any sweep.
+    if not any(len(swept.effects) > 1 for swept in sweeps):
         return None
     with style.styled():
         rows = -(-len(sweeps) // columns)
