@@ -6,11 +6,12 @@ import polars as pl
 import pytest
 from analysis.synthetic import made_up
 
-from derl.analysis.report.files import read_facts, read_files
+from derl.analysis.report.files import read_facts
 from derl.cli.main import main
 from derl.cli.report import Report
 from derl.core.errors import DerlError
 from derl.experiments.cases import Case
+from derl.experiments.exchange import read_results
 
 CASES = [Case.of(recipe, "DeepSea-10") for recipe in ("a2c-count", "dea2c-count")]
 
@@ -22,7 +23,7 @@ def results(tmp_path):
     frame = made_up(CASES, seeds=2, evaluations=4)
     frame.filter(pl.col("recipe") == "a2c-count").write_parquet(folder / "one.parquet")
     other = frame.filter(pl.col("recipe") == "dea2c-count").with_columns(pl.col("run") - 2)
-    other.drop("recipe", "task", "setting").write_parquet(folder / "DeepSea-10_dea2c-count.parquet")
+    other.write_parquet(folder / "two.parquet")
     return folder
 
 
@@ -38,13 +39,13 @@ def test_it_writes_a_page_and_tells_where(results, tmp_path, capsys):
 
 
 def test_files_and_folders_become_one_frame(results):
-    frame = read_files([results])
+    frame = read_results([results])
     assert sorted(frame["run"].unique()) == [0, 1, 2, 3]
     assert set(frame["recipe"]) == {"a2c-count", "dea2c-count"}
-    assert read_files([results / "one.parquet"])["run"].n_unique() == 2
+    assert read_results([results / "one.parquet"])["run"].n_unique() == 2
     # The same runs from two places count once.
     (results / "copy.parquet").write_bytes((results / "one.parquet").read_bytes())
-    assert read_files([results, results / "one.parquet"])["run"].n_unique() == 4
+    assert read_results([results, results / "one.parquet"])["run"].n_unique() == 4
 
 
 def test_without_facts_the_version_is_known(results):
@@ -61,7 +62,7 @@ def test_mistakes_are_told_in_one_line(results, tmp_path, capsys):
         (empty, "there are no results"),
         (tmp_path / "nowhere", "there is no"),
         (tmp_path / "broken.parquet", "cannot be read"),
-        (tmp_path / "other.parquet", "not a frame of results"),
+        (tmp_path / "other.parquet", "does not hold exported results"),
     ):
         assert main(["report", "--results", str(path), "--out", str(tmp_path / "x.html")]) == 2
         assert message in capsys.readouterr().err

@@ -7,9 +7,10 @@ import tyro
 
 from derl.analysis.frames import EVALUATIONS
 from derl.analysis.report import TITLE, write_report
-from derl.analysis.report.files import read_facts, read_files
+from derl.analysis.report.files import read_facts
 from derl.cli.display import console
 from derl.core.errors import require
+from derl.experiments.exchange import read_results
 
 
 @dataclasses.dataclass(frozen=True)
@@ -29,7 +30,7 @@ class Report:
         """Read, and write the page."""
         require(self.evaluations >= 1, f"--evaluations must be at least 1, not {self.evaluations}")
         require(not self.out.is_dir(), f"{self.out} is a folder; give the name of a file")
-        frame = read_files(self.results)
+        frame = read_results(self.results)
         return write_report(
             frame, self.out, title=self.title, facts=read_facts(self.results), evaluations=self.evaluations
         )

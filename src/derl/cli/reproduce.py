@@ -1,6 +1,7 @@
 """`derl reproduce`: run one of the paper's experiments, and put every number beside the published one."""
 
 import dataclasses
+import time
 from pathlib import Path
 
 import polars as pl
@@ -8,7 +9,7 @@ import tyro
 
 from derl.analysis.pages import write_text
 from derl.analysis.paper_figures import write_all
-from derl.analysis.report import write_report
+from derl.analysis.report import Facts, write_report
 from derl.analysis.selection import choices, selection_page
 from derl.analysis.tables import TABLES, grid_of, text
 from derl.analysis.verdicts import Verdict, count_outcomes, verdicts
@@ -79,5 +80,6 @@ def main(args: list[str]) -> None:
     write_all(frame, out)
     if command.name == "grid-search":
         write_text(out / "choices.md", selection_page(choices(frame)))
-    path = write_report(frame, out / "report.html")
+    facts = Facts(finished=time.strftime("%Y-%m-%d"), more={"Command": "derl reproduce " + " ".join(args)})
+    path = write_report(frame, out / "report.html", facts=facts)
     console.print(f"tables and figures: {out}; report: {path}", soft_wrap=True)

@@ -41,8 +41,9 @@ def main(args: list[str]) -> None:
         console.print(f"{count} runs written to {command.paths[0]}", soft_wrap=True)
         return
     require(len(command.paths) > 0, "derl store import takes files or run folders")
-    store = Store(command.store)
     for path in command.paths:
         require(path.exists(), f"there is no {path}")
+    store = Store(command.store)
+    for path in command.paths:
         count = import_run_folder(store, path) if (path / "config.json").exists() else import_results(store, [path])
         console.print(f"{path}: {count} runs taken in", soft_wrap=True)
