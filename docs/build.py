@@ -1,35 +1,33 @@
-"""Draws the documentation's figures and fills in its tables, from the results in results/check.
+"""Draws the documentation's figures and fills in its tables, from the results in results/.
 
-derl train DeepSea-10 --recipe dea2c-count --seeds 5 --out runs/DeepSea-10_dea2c-count    # makes one of them
-python docs/build.py --collect runs                                                       # takes them over
-python docs/build.py                                                                      # draws and fills in
+derl reproduce table-1                                                       # makes them
+derl store export results/paper/table-1.parquet --experiment table-1         # keeps them with the project
+python docs/build.py                                                         # draws and fills in
 """
 
-import argparse
-import shutil
 from pathlib import Path
 
 import polars as pl
+from derl.analysis.paper_figures import write_all
 
 import derl
 from derl.analysis import style
 from derl.analysis.curves import learning_curves, summarise
 from derl.analysis.figures import draw_line, plot_decoupling
 from derl.analysis.published import published, row_name
+from derl.experiments.exchange import read_results
 
 ROOT = Path(__file__).parents[1]
-RESULTS, FIGURES = ROOT / "results" / "check", ROOT / "docs" / "figures"
+RESULTS, FIGURES = ROOT / "results" / "paper", ROOT / "docs" / "figures"
 TASKS = ("DeepSea-10", "Hallway-10-10")
+README_ROWS = ("a2c", "a2c-count", "dea2c-count", "dedqn-count")
 BEGIN, END = "<!-- results: python docs/build.py -->", "<!-- /results -->"
 
 
-def frames() -> dict[tuple[str, str], pl.DataFrame]:
-    """The committed results, by task and recipe."""
-    found = {}
-    for path in sorted(RESULTS.glob("*.parquet")):
-        task, _, recipe = path.stem.partition("_")
-        found[task, recipe] = pl.read_parquet(path)
-    return found
+def frames(whole: pl.DataFrame) -> dict[tuple[str, str], pl.DataFrame]:
+    """The recipes as they are on the two tasks of the README, by task and recipe."""
+    plain = whole.filter(pl.col("task").is_in(TASKS), pl.col("setting") == "")
+    return {(str(task), str(name)): part for (task, name), part in plain.group_by(["task", "recipe"])}
 
 
 def draw_recipe(recipe: str, by_task: dict[str, pl.DataFrame]) -> None:
@@ -57,9 +55,7 @@ def table(found: dict[tuple[str, str], pl.DataFrame]) -> str:
     """Average evaluation returns beside the published ones, as Markdown."""
     lines = ["| average return, 5 seeds | " + " | ".join(f"{t} here | published" for t in TASKS) + " |"]
     lines.append("|---|" + "---:|---:|" * len(TASKS))
-    for recipe in derl.TABLE_1:
-        if not any((task, recipe) in found for task in TASKS):
-            continue
+    for recipe in README_ROWS:
         cells = []
         for task in TASKS:
             known = published("tab:mean_returns", recipe, task)
@@ -106,19 +102,15 @@ def draw_decoupling() -> None:
 
 
 def main() -> None:
-    """Collect results, or build the documents from them."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--collect", type=Path, help="take over results.parquet of TASK_RECIPE folders below this one")
-    command = parser.parse_args()
-    if command.collect is not None:
-        for path in sorted(command.collect.glob("*_*/results.parquet")):
-            shutil.copy(path, RESULTS / f"{path.parent.name}.parquet")
+    """Build the documents from the results."""
     FIGURES.mkdir(exist_ok=True)
-    found = frames()
+    whole = read_results([RESULTS])
+    found = frames(whole)
     for recipe in sorted({recipe for _, recipe in found}):
         draw_recipe(recipe, {task: found[task, recipe] for task in TASKS if (task, recipe) in found})
     fill_in(ROOT / "README.md", table(found))
     fill_in(ROOT / "docs" / "performance.md", speed_table())
+    write_all(whole, ROOT / "docs" / "reproduction")
     draw_decoupling()
 
 

@@ -3,7 +3,7 @@
 from derl._version import __version__
 from derl.agents import A2C, DQN, PPO, Agent
 from derl.analysis.result import Policy, Result
-from derl.api import configure, load, resume, train
+from derl.api import configure, load, resume, sweep, train
 from derl.bonuses import ICM, RIDE, RND, Bonus, Count, HashCount, NoBonus
 from derl.core.errors import DerlError
 from derl.core.types import Box, Discrete, Rollout, Spec
@@ -48,5 +48,6 @@ __all__ = [
     "recipe",
     "register",
     "resume",
+    "sweep",
     "train",
 ]

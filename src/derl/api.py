@@ -5,11 +5,18 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import polars as pl
+
 from derl.agents.base import AnyAgent
 from derl.analysis.result import Result
 from derl.bonuses.base import AnyBonus
 from derl.core.errors import require
 from derl.envs.base import AnyEnvironment
+from derl.experiments.builtin import find_experiment
+from derl.experiments.experiment import Experiment, from_data
+from derl.experiments.planner import results_of
+from derl.experiments.store import Store
+from derl.experiments.sweep import Sweep, SweepProgress
 from derl.training.cache import use_compilation_cache
 from derl.training.checkpoint import load_checkpoint, read_metadata
 from derl.training.config import Config, expand
@@ -125,3 +132,24 @@ def load(out: str | Path, *, config: Config | None = None) -> Result:
     frame = folder.read_results().head(metadata["rows"]) if metadata["rows"] else trainer.frame()
     require(len(frame) > 0, f"{folder.path} has no evaluations yet; continue it with 'derl resume {folder.path}'")
     return Result(config, trainer.runs, frame, state, metadata["clock"], folder)
+
+
+def sweep(
+    experiment: Experiment | Mapping[str, Any] | str | Path,
+    store: str | Path = "derl-store",
+    *,
+    workers: int | None = None,
+    show: Callable[[SweepProgress], None] | None = None,
+) -> pl.DataFrame:
+    """Run what is left of an experiment on all cores; the value is its results frame.
+
+    `experiment` is the name of one of the paper's ("table-1"), a TOML file, what such a file holds as a dictionary, or
+    an `Experiment`. A run that fails is left out, and `derl status` says why.
+    """
+    if isinstance(experiment, Mapping):
+        experiment = from_data(experiment, "sweep")
+    elif not isinstance(experiment, Experiment):
+        experiment = find_experiment(str(experiment))
+    task = Sweep(experiment.check(), store, workers=workers, show=show)
+    task.run()
+    return results_of(Store(store, read_only=True), task.plan.members)

@@ -50,7 +50,12 @@ def test_longest_first_by_measured_times():
 def test_no_job_outlasts_its_share(workers):
     jobs = plan(members(16), workers=workers)
     share = sum(job.seconds for job in jobs) / workers
-    assert all(job.seconds <= share * 0.5 + 1e-9 or len(job.members) == 1 for job in jobs)
+    assert all(job.seconds <= share + job.seconds / len(job.members) for job in jobs)
+
+
+def test_a_single_worker_takes_a_program_whole():
+    assert [len(job.members) for job in plan(members_of([(CASES[0], seed) for seed in range(5)]), workers=1)] == [5]
+    assert [len(job.members) for job in plan(members_of([(CASES[0], seed) for seed in range(4)]), workers=2)] == [2, 2]
 
 
 def test_large_networks_go_in_small_groups():

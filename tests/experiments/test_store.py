@@ -137,7 +137,7 @@ def test_parquet_out_and_in(tmp_path):
 
 def test_a_foreign_file_is_refused(tmp_path):
     pl.DataFrame({"a": [1]}).write_parquet(tmp_path / "x.parquet")
-    with pytest.raises(DerlError, match="lacks run, recipe"):
+    with pytest.raises(DerlError, match="no column run, recipe"):
         read_results([tmp_path])
     (tmp_path / "x.parquet").write_text("no")
     with pytest.raises(DerlError, match="cannot be read"):

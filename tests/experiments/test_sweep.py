@@ -124,18 +124,17 @@ def test_a_begun_job_is_gone_on_with_from_its_checkpoint(tmp_path):
     shown: list[int] = []
 
     def stop_halfway(progress) -> None:
-        shown.append(progress.steps)
-        if progress.steps >= job.steps / 2:
+        # Once: a second signal would not be caught.
+        if progress.steps >= job.steps / 2 > max(shown, default=0):
             os.kill(os.getpid(), signal.SIGTERM)
+        shown.append(progress.steps)
 
     with pytest.raises(Interrupted):
         execute(tmp_path, job, stop_halfway, 0.0)
     assert make_plan(whole, tmp_path, 1).jobs[0].name == job.name
-    job_folder(tmp_path, job).unlock()
     rest: list[int] = []
-    Store(tmp_path).close()
     execute(tmp_path, job, lambda p: rest.append(p.steps), 60.0)
-    assert min(rest) > max(shown[:-1], default=0)
+    assert min(rest) >= max(shown) > 0
     other = tmp_path / "other"
     execute(other, job, lambda p: None, 60.0)
     assert_frame_equal(Store(tmp_path).frame(), Store(other).frame(), check_exact=True)

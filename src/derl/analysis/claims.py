@@ -82,9 +82,7 @@ def claims(frame: pl.DataFrame | Results, *, evaluations: int = EVALUATIONS) -> 
 
 def _claim(number: int, finding: Finding) -> Claim:
     effect = None if finding.effect is None else finding.effect.estimate()
-    outcome = decide(effect, finding.bound, finding.side)
-    if effect is not None and finding.reach is not None and outcome == "holds" and effect.value < finding.reach:
-        outcome = "does not hold"
+    outcome = decide(effect, finding.bound, finding.side, finding.reach) if finding.enough else "not enough data"
     return Claim(
         number,
         finding.measure,
@@ -99,13 +97,16 @@ def _claim(number: int, finding: Finding) -> Claim:
     )
 
 
-def decide(effect: Estimate | None, bound: float, side: Side) -> Outcome:
-    """On which side of the bound the interval lies."""
+def decide(effect: Estimate | None, bound: float, side: Side, reach: float | None = None) -> Outcome:
+    """On which side of the bound the interval lies. With `reach`, the effect itself must be at least so large."""
     if effect is None or not np.isfinite(effect).all():
         return "not enough data"
-    above, below = effect.low > bound, effect.high < bound
-    if above or below:
-        return "holds" if above == (side == "above") else "does not hold"
+    if side == "below":
+        effect, bound = Estimate(-effect.value, -effect.high, -effect.low), -bound
+    if effect.high <= bound or (reach is not None and effect.high < reach):
+        return "does not hold"
+    if effect.low > bound and (reach is None or effect.value >= reach):
+        return "holds"
     return "not enough data"
 
 
@@ -114,15 +115,21 @@ def in_words(finding: Finding, effect: Estimate | None, outcome: Outcome) -> str
     start = f"{finding.subject}: {finding.measure}"
     if effect is None:
         return f"{start}: {finding.lacks or 'not run'}."
-    numbers = f"{effect.value:.2f} [{effect.low:.2f}, {effect.high:.2f}]".replace("-", "−")
-    wanted = f"{finding.side} {finding.bound:g}" if finding.reach is None else f"at least {finding.reach:g}"
-    wanted = wanted.replace("-", "−")
+    numbers = signed(f"{effect.value:.2f} [{effect.low:.2f}, {effect.high:.2f}]")
+    wanted = signed(f"{finding.side} {finding.bound:g}" if finding.reach is None else f"at least {finding.reach:g}")
     verb = {
         "holds": f"as claimed ({wanted})",
         "does not hold": f"which is not {wanted}",
         "not enough data": f"too uncertain to tell whether it is {wanted}",
     }[outcome]
+    if not finding.enough:
+        verb = "of too few cases to judge"
     return f"{start} is {numbers}, {verb}." + (f" {finding.note}" if finding.note else "")
+
+
+def signed(text: str) -> str:
+    """True minus signs, and none before a zero."""
+    return text.replace("-0.00", "0.00").replace("-", "−")
 
 
 def overall(tests: Iterable[Claim]) -> list[Claim]:

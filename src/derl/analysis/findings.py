@@ -35,6 +35,8 @@ class Finding:
     lacks: str = ""
     """What is missing, if there is no effect."""
     note: str = ""
+    enough: bool = True
+    """Whether enough cases were run to judge a whole: at least half of them."""
     reach: float | None = None
     """What the effect itself has to reach, beside its interval being on the right side of the bound."""
 
@@ -57,6 +59,7 @@ def with_whole(findings: Sequence[Finding], subject: str = "all") -> list[Findin
         effect=mean_effect(effects) if effects else None,
         published=float(np.mean(known)) if len(known) == len(findings) else None,
         overall=True,
+        enough=2 * sum(f.enough for f in there) >= len(findings),
         note=f"Mean of {len(there)} of {len(findings)} cases." if effects else "",
         lacks="" if effects else "no case has been run",
     )

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import polars as pl
 
-from derl.analysis.claims import STATEMENTS, Claim, claims
+from derl.analysis.claims import STATEMENTS, Claim, claims, signed
 from derl.analysis.frames import EVALUATIONS, Results, as_results
 from derl.analysis.reasons import REASONS
 from derl.analysis.tables import LEGEND, TABLES, PaperTable, grid_of, markdown, number, plain_row
@@ -79,7 +79,7 @@ def _differences(judged: Sequence[Verdict]) -> list[str]:
     lines = ["| | | ours | interval of five | published | runs | why |", "|---|---|---:|---:|---:|---:|---|"]
     for v in differing:
         assert v.ours is not None
-        interval = f"{v.low:.2f} to {v.high:.2f}".replace("-", "−")
+        interval = signed(f"{v.low:.2f} to {v.high:.2f}")
         published = number(v.cell.mean, v.cell.std)
         why = sureness(v.explanations[0]) if v.explanations else "not known"
         row = plain_row(v.cell.row)
@@ -161,7 +161,7 @@ def claims_table(tested: Iterable[Claim]) -> str:
         effect = "" if c.effect is None else f"{c.effect.value:.2f} ({c.effect.low:.2f} to {c.effect.high:.2f})"
         paper = "" if c.published is None else f"{c.published:.2f}"
         wanted = f"{c.side} {c.bound:g}"
-        numbers = " | ".join(text.replace("-", "−") for text in (effect, paper, wanted))
+        numbers = " | ".join(map(signed, (effect, paper, wanted)))
         lines.append(f"| {c.number} | {c.measure} | {c.subject} | {numbers} | **{c.outcome}** |")
     return "\n".join(lines)
 

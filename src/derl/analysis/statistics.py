@@ -5,10 +5,11 @@ is left out of every mean, never replaced.
 """
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from numpy.typing import ArrayLike
 
 from derl.core.errors import require
@@ -129,7 +130,48 @@ def bootstrap_interval(
 
     The same `seed` gives the same interval. See `bootstrap_means` for `strata`.
     """
+    array = np.asarray(values, np.float64)
+    if strata is None and array.ndim >= 1 and 1 <= len(array) <= FEW and samples >= 1:
+        flat = array.reshape(len(array), -1)
+        flat = flat[np.isfinite(flat).any(1)]
+        if len(flat) and np.isfinite(flat).all():
+            ways, times = ways_of_drawing(len(flat), len(flat), samples, seed)
+            low, high = repeated_interval(ways @ flat / len(flat), times, level)
+            return Interval(low.reshape(array.shape[1:]), high.reshape(array.shape[1:]))
     return interval_of(bootstrap_means(values, samples=samples, seed=seed, strata=strata), level)
+
+
+FEW = 6
+"""Up to so many runs can be drawn in far fewer ways than there are samples (462 ways of drawing 6 of 6)."""
+
+
+@lru_cache(maxsize=64)
+def ways_of_drawing(
+    runs: int, drawn: int, samples: int = SAMPLES, seed: int = 0
+) -> tuple[Float[np.ndarray, "ways runs"], Int[np.ndarray, " ways"]]:
+    """The distinct ways in which `samples` draws fall out, as how often each run is drawn, and how many draws each is.
+
+    What depends on the draw alone need only be worked out once for each way.
+    """
+    counts = np.random.default_rng(seed).multinomial(drawn, np.full(runs, 1 / runs), samples)
+    ways, times = np.unique(counts, axis=0, return_counts=True)
+    return ways.astype(np.float64), times
+
+
+def repeated_interval(
+    values: Float[np.ndarray, "ways ..."], times: Int[np.ndarray, " ways"], level: float = LEVEL
+) -> Interval:
+    """`interval_of` samples in which each value occurs so many times, without writing them out."""
+    require(0 < level < 1, f"the level of an interval lies between 0 and 1, not {level}")
+    flat = values.reshape(len(values), -1)
+    order = np.argsort(flat, axis=0, kind="stable")
+    ordered, ends = np.take_along_axis(flat, order, 0), np.cumsum(times[order], axis=0)
+    columns, found = np.arange(flat.shape[1]), []
+    for tail in ((1 - level) / 2, (1 + level) / 2):
+        place = (int(times.sum()) - 1) * tail
+        below, above = (ordered[(ends <= np.floor(place) + i).sum(0).clip(max=len(flat) - 1), columns] for i in (0, 1))
+        found.append((below + (place % 1) * (above - below)).reshape(values.shape[1:]))
+    return Interval(*found)
 
 
 def average_interval(returns: ArrayLike, samples: int = SAMPLES, level: float = LEVEL, seed: int = 0) -> Interval:

@@ -9,7 +9,6 @@ different if ours has five runs too, and one in ten if it has twenty.
 import dataclasses
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from functools import cache
 from typing import Literal
 
 import numpy as np
@@ -19,14 +18,14 @@ from jaxtyping import Float
 from derl.analysis.frames import EVALUATIONS, Results, as_results
 from derl.analysis.reasons import Reason, reasons_for
 from derl.analysis.statistics import (
-    LEVEL,
-    SAMPLES,
     Interval,
     Score,
     average_return,
     maximum_return,
     maximum_without_nan,
     mean_without_nan,
+    repeated_interval,
+    ways_of_drawing,
 )
 from derl.experiments.cases import Case
 from derl.experiments.paper import Cell, Statistic, cells
@@ -116,7 +115,7 @@ def interval_of_five(returns: Float[np.ndarray, "runs evaluations"], statistic: 
     drawn, which makes hundreds of intervals a matter of a second.
     """
     returns = returns[np.isfinite(returns).any(1)]
-    ways, times = _ways(len(returns))
+    ways, times = ways_of_drawing(len(returns), DRAWN)
     finite = np.isfinite(returns)
     if finite.all():
         curves = ways @ returns / DRAWN
@@ -124,25 +123,7 @@ def interval_of_five(returns: Float[np.ndarray, "runs evaluations"], statistic: 
         count = ways @ finite
         curves = np.where(count > 0, ways @ np.where(finite, returns, 0.0) / np.maximum(count, 1), np.nan)
     values = mean_without_nan(curves, 1) if statistic == "average" else maximum_without_nan(curves, 1)
-    return _repeated_interval(values, times)
-
-
-def _repeated_interval(values: np.ndarray, times: np.ndarray) -> Interval:
-    """`interval_of` values each of which occurs so many times, without writing them out."""
-    order = np.argsort(values, kind="stable")
-    ends = np.cumsum(times[order])
-    places = (ends[-1] - 1) * np.array([(1 - LEVEL) / 2, (1 + LEVEL) / 2])
-    below, above = (values[order][np.searchsorted(ends, np.floor(places + i), side="right")] for i in (0, 1))
-    low, high = below + (places - np.floor(places)) * (above - below)
-    return Interval(low, high)
-
-
-@cache
-def _ways(runs: int) -> tuple[Float[np.ndarray, "ways runs"], np.ndarray]:
-    """The distinct ways of drawing five runs, as how often each run is drawn, and how many samples are drawn so."""
-    counts = np.random.default_rng(0).multinomial(DRAWN, np.full(runs, 1 / runs), SAMPLES)
-    ways, times = np.unique(counts, axis=0, return_counts=True)
-    return ways.astype(np.float64), times
+    return repeated_interval(values, times)
 
 
 class _Judge:

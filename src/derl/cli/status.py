@@ -9,9 +9,8 @@ from rich.table import Table
 
 from derl.cli.display import compact, console, duration
 from derl.cli.sweep import STORE
-from derl.core.errors import UnknownNameError
-from derl.experiments.builtin import EXPERIMENTS, experiment
-from derl.experiments.experiment import Experiment, read_experiment
+from derl.experiments.builtin import find_experiment
+from derl.experiments.experiment import Experiment
 from derl.experiments.jobs import begun_jobs
 from derl.experiments.planner import members_of
 from derl.experiments.store import Store
@@ -26,15 +25,6 @@ class Status:
     """An experiment of the paper, or a file: show what of it is done. Without one: everything in the store."""
     store: Path = STORE
     """The folder of results."""
-
-
-def find_experiment(name: str) -> Experiment:
-    """A built-in experiment by its name, or one in a file."""
-    if name in EXPERIMENTS:
-        return experiment(name)
-    if Path(name).suffix == ".toml" or Path(name).exists():
-        return read_experiment(name)
-    raise UnknownNameError("experiment", name, EXPERIMENTS)
 
 
 def total(cases: pl.DataFrame, column: str) -> float:

@@ -7,9 +7,9 @@ from typing import Literal
 import tyro
 
 from derl.cli.display import console
-from derl.cli.status import find_experiment
 from derl.cli.sweep import STORE
 from derl.core.errors import require
+from derl.experiments.builtin import find_experiment
 from derl.experiments.exchange import export, import_results, import_run_folder
 from derl.experiments.planner import members_of
 from derl.experiments.store import Store
@@ -41,8 +41,9 @@ def main(args: list[str]) -> None:
         console.print(f"{count} runs written to {command.paths[0]}", soft_wrap=True)
         return
     require(len(command.paths) > 0, "derl store import takes files or run folders")
-    store = Store(command.store)
     for path in command.paths:
         require(path.exists(), f"there is no {path}")
+    store = Store(command.store)
+    for path in command.paths:
         count = import_run_folder(store, path) if (path / "config.json").exists() else import_results(store, [path])
         console.print(f"{path}: {count} runs taken in", soft_wrap=True)

@@ -2,11 +2,12 @@
 
 from collections.abc import Callable
 from functools import cache
+from pathlib import Path
 
 from derl.core.errors import UnknownNameError
 from derl.envs.registry import PAPER_TASKS
 from derl.experiments.cases import Case, Setting
-from derl.experiments.experiment import Experiment, Part, product
+from derl.experiments.experiment import Experiment, Part, product, read_experiment
 from derl.experiments.grids import grid_cases
 from derl.experiments.paper import ALPHAS, GRID_TASKS, KL_TASKS, REWARDS, Cell, cells, normal_form
 from derl.training.recipes import TABLE_1
@@ -86,6 +87,13 @@ def experiment(name: str) -> Experiment:
     if name not in EXPERIMENTS:
         raise UnknownNameError("experiment", name, EXPERIMENTS)
     return EXPERIMENTS[name]()
+
+
+def find_experiment(name: str) -> Experiment:
+    """A built-in experiment by its name, or one in a TOML file."""
+    if name in EXPERIMENTS or not (Path(name).suffix == ".toml" or Path(name).exists()):
+        return experiment(name)
+    return read_experiment(name)
 
 
 def quick(whole: Experiment) -> Experiment:

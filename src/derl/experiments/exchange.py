@@ -1,5 +1,6 @@
 """Results in and out of a store as Parquet files, small enough to be kept with a project."""
 
+import dataclasses
 import io
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -7,26 +8,22 @@ from pathlib import Path
 import polars as pl
 
 from derl.core.errors import DerlError, require
-from derl.experiments.cases import case_of, setting_text
+from derl.experiments.cases import Case, Setting
 from derl.experiments.identity import run_key
 from derl.experiments.store import Entry, Store
 from derl.training.checkpoint import write_atomically
-from derl.training.config import expand
+from derl.training.config import Config, expand
 from derl.training.folder import RunFolder
 from derl.training.recipes import RECIPES
 from derl.training.version import ENGINE
 
-NEEDED = ("run", "recipe", "task", "setting", "seed", "evaluation", "return")
+NEEDED = ("run", "recipe", "task", "setting", "seed", "evaluation", "episodes", "return")
 
 
 def export(store: Store, path: Path, keys: Iterable[str] | None = None) -> int:
     """Write the results frame of some runs (else of all) to a Parquet file; the value is the number of runs."""
     frame = store.frame(keys)
     require(len(frame) > 0, f"{store.path} holds none of these runs yet")
-    about = pl.DataFrame(
-        [(e.key, e.engine, e.seconds) for e in store.entries()], ["key", "engine", "seconds"], orient="row"
-    )
-    frame = frame.join(about, on="key")
     # Single precision is what the numbers were computed in; it halves the file.
     frame = frame.with_columns(pl.selectors.float().cast(pl.Float32))
     buffer = io.BytesIO()
@@ -37,23 +34,44 @@ def export(store: Store, path: Path, keys: Iterable[str] | None = None) -> int:
 
 
 def read_results(paths: Sequence[Path | str]) -> pl.DataFrame:
-    """A results frame from Parquet files made by `export` (folders stand for all such files in them)."""
-    files = [f for p in map(Path, paths) for f in (sorted(p.glob("*.parquet")) if p.is_dir() else [p])]
-    require(len(files) > 0, f"there are no Parquet files in {', '.join(map(str, paths))}")
-    frames = []
-    for file in files:
-        try:
-            frame = pl.read_parquet(file)
-        except (pl.exceptions.PolarsError, OSError) as error:
-            raise DerlError(f"{file} cannot be read as Parquet ({str(error).splitlines()[0]})") from None
-        missing = [name for name in NEEDED if name not in frame.columns]
-        require(not missing, f"{file} is not an export of a store (it lacks {', '.join(missing)})")
+    """A results frame from Parquet files (folders stand for all such files in them).
+
+    Runs are numbered anew: files count from 0 each. A run that is in several files is taken once.
+    """
+    files = [file for path in map(Path, paths) for file in _files(path)]
+    require(len(files) > 0, f"there are no results (*.parquet) in {', '.join(map(str, paths))}")
+    frames, runs = [], 0
+    for file in dict.fromkeys(files):
+        frame = _read(file)
+        frame = frame.with_columns(pl.col("run").rank("dense").cast(pl.Int64) - 1 + runs)
+        runs += frame["run"].n_unique()
         frames.append(frame.with_columns(pl.selectors.float().cast(pl.Float64)))
-    frame = pl.concat(frames, how="diagonal_relaxed")
-    if "key" in frame.columns:
-        # The same run may be in several files; runs are numbered anew.
-        frame = frame.unique(["key", "evaluation"], keep="first", maintain_order=True)
-        return frame.with_columns((pl.col("key").rank("dense") - 1).cast(pl.Int64).alias("run"))
+    return _without_copies(pl.concat(frames, how="diagonal_relaxed"))
+
+
+def _without_copies(frame: pl.DataFrame) -> pl.DataFrame:
+    """Runs of the same case, seed and length are the same run, read from two files: the first one stays."""
+    labels = ["recipe", "task", "setting", "seed"]
+    versions = ["engine"] if "engine" in frame.columns else []
+    runs = frame.group_by("run", *labels, *versions, maintain_order=True).agg(pl.col("evaluation").max())
+    kept = runs.unique([*labels, *versions, "evaluation"], keep="first", maintain_order=True)
+    return frame.join(kept.select("run"), on="run", how="semi")
+
+
+def _files(path: Path) -> list[Path]:
+    if path.is_dir():
+        return sorted(path.glob("*.parquet"))
+    require(path.exists(), f"there is no {path}; give a folder of results or a Parquet file")
+    return [path]
+
+
+def _read(file: Path) -> pl.DataFrame:
+    try:
+        frame = pl.read_parquet(file)
+    except (pl.exceptions.PolarsError, OSError) as error:
+        raise DerlError(f"{file} cannot be read as Parquet ({str(error).splitlines()[0]})") from None
+    missing = [name for name in NEEDED if name not in frame.columns]
+    require(not missing, f"{file} has no column {', '.join(missing)}: it does not hold exported results")
     return frame
 
 
@@ -89,17 +107,19 @@ def import_run_folder(store: Store, path: Path | str) -> int:
     entries, frames = [], []
     for number, run in enumerate(facts):
         part = frame.filter(run=number)
-        setting = setting_text(run.values)
-        case = case_of(config.recipe, config.task, setting)
-        for name in ("episodes", "steps", "evaluate_every", "evaluation_episodes"):
-            value = getattr(config.protocol, name)
-            if value != getattr(case.config().protocol, name):
-                raise DerlError(f"{path} was trained with protocol.{name}={value}, which tables cannot show")
+        case = Case.of(config.recipe, config.task, {**run.values, **protocol_changes(run.config)})
         require(case.config() == run.config, f"{path} changes settings of its recipe other than by --vary")
         budget = run.config.protocol.budget(run.config.make_env())[0]
-        done = len(part) > 0 and int(part["steps"].max()) >= budget - run.config.algorithm().steps_per_iteration  # pyright: ignore
+        done = len(part) > 0 and part["steps"].to_numpy().max() > budget - run.config.algorithm().steps_per_iteration
         require(done, f"{path} is not finished; continue it with: derl resume {path}")
-        entries.append(Entry(run_key(run), config.recipe, config.task, setting, run.seed, ENGINE, 0.0))
+        entries.append(Entry(run_key(run), config.recipe, config.task, case.setting, run.seed, ENGINE, 0.0))
         frames.append(part.drop(*run.values))
     store.add(entries, frames)
     return len(entries)
+
+
+def protocol_changes(config: Config) -> dict[str, Setting]:
+    """In what a run's protocol differs from its recipe's."""
+    default = Case.of(config.recipe, config.task).config().protocol
+    values = {f.name: getattr(config.protocol, f.name) for f in dataclasses.fields(default)}
+    return {f"protocol.{name}": value for name, value in values.items() if value != getattr(default, name)}

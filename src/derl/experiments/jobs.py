@@ -85,11 +85,13 @@ def execute(store: Path, job: Job, show: Callable[[Progress], None], checkpoint_
         trainer.start()
     try:
         frame = trainer.train(show)
-    finally:
+        seconds = spent + time.monotonic() - since
+        enter(store, job, frame, seconds / len(runs))
+    except BaseException:
         folder.write_json(SPENT, {"seconds": spent + time.monotonic() - since})
-    seconds = (spent + time.monotonic() - since) / len(runs)
-    enter(store, job, frame, seconds)
-    folder.unlock()
+        raise
+    finally:
+        folder.unlock()
     shutil.rmtree(folder.path, ignore_errors=True)
 
 

@@ -2,6 +2,7 @@
 
 import dataclasses
 import hashlib
+import math
 from collections.abc import Collection, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
@@ -166,7 +167,7 @@ def partition(members: Sequence[Member], workers: int, most: int) -> list[list[M
     total = sum(seconds[program] * len(group) for program, group in programs.items())
     groups = []
     for program, group in programs.items():
-        fair = max(1, int(total / workers / 2 / max(seconds[program], 1e-9)))
+        fair = max(1, math.ceil(total / workers / max(seconds[program], 1e-9) - 1e-9))
         count = -(-len(group) // min(population_size(group[0].config, most), fair))
         groups += [[group[i] for i in part] for part in np.array_split(np.arange(len(group)), count)]
     return groups

@@ -43,7 +43,7 @@ class Entry(NamedTuple):
     seconds: float
 
 
-LABELS = ("recipe", "task", "setting", "seed")
+LABELS = ("recipe", "task", "setting", "seed", "engine", "seconds")
 TEXT = {"recipe": pl.String, "task": pl.String, "setting": pl.String}
 
 
@@ -136,12 +136,11 @@ class Store:
     def frame(self, keys: Iterable[str] | None = None, columns: Sequence[str] | None = None) -> pl.DataFrame:
         """The results frame of some runs (else of all): one row per run and evaluation.
 
-        `columns` names the numbers wanted, beside run, recipe, task, setting and seed; reading few is faster.
+        `columns` names the numbers wanted, beside those that name a run; reading few is faster.
         """
         wanted = None if keys is None else set(keys)
-        query = (
-            "SELECT key, recipe, task, setting, seed, columns, data FROM runs ORDER BY recipe, task, setting, seed, key"
-        )
+        order = "recipe, task, setting, seed, key"
+        query = f"SELECT key, {', '.join(LABELS)}, columns, data FROM runs ORDER BY {order}"
         groups: dict[str, tuple[list[tuple], list[np.ndarray]]] = {}
         number = 0
         for key, *labels, names, data in self._db.execute(query):

@@ -1,0 +1,269 @@
+"""Learning curves from a frame of results: grids of tasks, normalised returns, importance weights, coverage."""
+
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+import polars as pl
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from derl.analysis import style
+from derl.analysis.aggregates import normalised, optimal_return
+from derl.analysis.figures import draw_line
+from derl.analysis.frames import Results
+from derl.analysis.statistics import average_return, bootstrap_interval, mean_without_nan
+from derl.envs.deep_sea import DeepSea
+from derl.envs.hallway import Hallway
+from derl.envs.registry import make
+from derl.experiments.cases import Case
+from derl.experiments.paper import column_name, row_name
+from derl.training.recipes import TABLE_1
+
+ALGORITHMS: tuple[str, ...] = ("a2c", "ppo", "dea2c", "deppo", "dedqn")
+LOOKS: dict[str, str] = dict(
+    zip(ALGORITHMS, (style.BLUE, style.ORANGE, style.VERMILLION, style.PURPLE, style.GREEN), strict=True)
+)
+"""An algorithm has the same colour in all figures."""
+PANEL = 3.1, 2.15
+"""Inches of a panel in a grid."""
+DASHED = (0, (5, 3))
+
+Look = tuple[str, int]
+"""A colour, and the number of a marker."""
+
+
+def curve_of(
+    results: Results, case: Case, column: str = "return", change: Callable[[np.ndarray], np.ndarray] | None = None
+) -> pl.DataFrame | None:
+    """Mean and 95 % interval over the runs of a case at every evaluation; None if there is nothing.
+
+    Evaluations that not all runs have reached are left out: the mean would jump where a run drops out.
+    """
+    values = results.values(case, column)
+    if values is None:
+        return None
+    values = values[:, : int(results.lengths(case).min())]
+    values = values if change is None else change(values)
+    low, high = bootstrap_interval(values)
+    episodes = results.episodes(case)[: values.shape[1]]
+    return pl.DataFrame({"episodes": episodes, "mean": mean_without_nan(values), "low": low, "high": high})
+
+
+def looks_of(recipes: Sequence[str]) -> dict[str, Look]:
+    """Algorithms in their colours if each appears once, else as many colours as there are recipes."""
+    names = [recipe.partition("-")[0] for recipe in recipes]
+    if len(set(names)) == len(names) and all(name in LOOKS for name in names):
+        return {recipe: (LOOKS[name], ALGORITHMS.index(name)) for recipe, name in zip(recipes, names, strict=True)}
+    return {
+        recipe: (colour, i) for i, (recipe, colour) in enumerate(zip(recipes, style.colours(len(recipes)), strict=True))
+    }
+
+
+def best_recipes(results: Results, tasks: Sequence[str], algorithms: Sequence[str] = ALGORITHMS) -> list[str]:
+    """Of each algorithm the recipe with the highest normalised average return over the tasks it was run in.
+
+    Only recipes that were run in as many of the tasks as any other of the algorithm are compared.
+    """
+    chosen = []
+    for algorithm in algorithms:
+        scores: dict[str, list[float]] = {}
+        for case in results.cases:
+            values = results.values(case)
+            wanted = case.task in tasks and not case.changes and case.recipe in TABLE_1
+            if wanted and values is not None and case.recipe.partition("-")[0] == algorithm:
+                value = average_return(values).value / optimal_return(case.task)
+                scores.setdefault(case.recipe, []).append(value)
+        most = max(map(len, scores.values()), default=0)
+        whole = {recipe: float(np.mean(values)) for recipe, values in scores.items() if len(values) == most}
+        if whole:
+            chosen.append(max(whole, key=lambda recipe: whole[recipe]))
+    return chosen
+
+
+def draw_returns(axes: Axes, results: Results, task: str, looks: Mapping[str, Look]) -> None:
+    """The evaluation returns of several recipes in one task, with the optimum as a dashed line."""
+    for recipe, (colour, index) in looks.items():
+        curve = curve_of(results, Case.of(recipe, task))
+        if curve is not None:
+            draw_line(axes, curve, "", row_name(recipe), colour, index)
+    style.style_curves(axes, "")
+    mark_empty(axes)
+    draw_optimum(axes, task)
+
+
+def mark_empty(axes: Axes) -> None:
+    """Say so in a panel without lines, whose axis would show arbitrary numbers."""
+    if not axes.lines:
+        axes.text(0.5, 0.5, "not run", transform=axes.transAxes, ha="center", va="center", color=style.FAINT)
+        axes.set_xticks([])
+        axes.set_xlabel("")
+
+
+def draw_optimum(axes: Axes, task: str) -> None:
+    """The best possible return, dashed."""
+    axes.axhline(optimal_return(task), color=style.INK, linewidth=1.1, linestyle=DASHED, zorder=1, label="optimum")
+
+
+def grid_figure(count: int, columns: int) -> tuple[Figure, list[Axes]]:
+    """A figure of so many panels, wide enough for a title even if there is only one."""
+    rows = -(-count // columns)
+    width = max(PANEL[0] * columns, 5.6)
+    figure = style.new_figure(width, PANEL[1] * rows * (1.3 if columns == 1 else 1.0) + 0.8)
+    return figure, panels_of(figure, count, columns)
+
+
+def panels_of(figure: Figure, count: int, columns: int) -> list[Axes]:
+    """So many panels in rows; what is left of the last row stays empty."""
+    rows = -(-count // columns)
+    grid = figure.subplots(rows, columns, squeeze=False)
+    for axes in grid.flat[count:]:
+        axes.set_axis_off()
+    return list(grid.flat[:count])
+
+
+def share_legend(figure: Figure, panels: Sequence[Axes], columns: int = 6) -> None:
+    """One legend below all panels, with each name once."""
+    entries = {}
+    for axes in panels:
+        for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
+            entries.setdefault(label, handle)
+    # The optimum comes last.
+    entries = dict(sorted(entries.items(), key=lambda entry: entry[0] == "optimum"))
+    # About so many names fit beside each other.
+    columns = min(columns, len(entries), int(figure.get_figwidth() / 1.5))
+    figure.legend(list(entries.values()), list(entries), loc="outside lower center", ncols=columns, fontsize=9)
+
+
+def outer_labels(panels: Sequence[Axes], columns: int, y: str) -> None:
+    """The vertical axis is named at the left only, the horizontal one in the lowest panel of each column only."""
+    for i, axes in enumerate(panels):
+        axes.set_ylabel(y if i % columns == 0 else "")
+        if i + columns < len(panels):
+            axes.set_xlabel("")
+
+
+def task_grid(results: Results, tasks: Sequence[str], recipes: Sequence[str], title: str, columns: int = 3) -> Figure:
+    """A panel per task, a line per recipe."""
+    looks, columns = looks_of(recipes), min(columns, len(tasks))
+    with style.styled():
+        figure, panels = grid_figure(len(tasks), columns)
+        for axes, task in zip(panels, tasks, strict=True):
+            draw_returns(axes, results, task, looks)
+            axes.set_title(column_name(task), loc="left")
+        outer_labels(panels, columns, "Return")
+        figure.suptitle(title, fontsize=11.5, fontweight="bold")
+        share_legend(figure, panels)
+    return figure
+
+
+def family_grid(results: Results, tasks: Sequence[str], families: Mapping[str, Sequence[str]], title: str) -> Figure:
+    """A row per task and a column per family of recipes, each column with a legend of its own at its foot."""
+    with style.styled():
+        figure = style.new_figure(PANEL[0] * len(families) + 0.3, PANEL[1] * len(tasks) + 1.3)
+        grid = figure.subplots(len(tasks), len(families), squeeze=False, sharey="row")
+        for column, (family, recipes) in enumerate(families.items()):
+            looks = looks_of(recipes)
+            for row, task in enumerate(tasks):
+                axes = grid[row, column]
+                draw_returns(axes, results, task, looks)
+                axes.set_title(f"{column_name(task)}: {family}", loc="left")
+                axes.set_ylabel("Return" if column == 0 else "")
+                if row + 1 < len(tasks):
+                    axes.set_xlabel("")
+            _legend_below(grid[-1, column], looks)
+        figure.suptitle(title, fontsize=11.5, fontweight="bold")
+    return figure
+
+
+def _legend_below(axes: Axes, looks: Mapping[str, Look]) -> None:
+    """Also names lines that are not in the lowest panel, because the recipe was not run there."""
+    handles = [
+        axes.plot([], [], color=colour, marker=style.MARKERS[index % len(style.MARKERS)], markersize=4.5)[0]
+        for colour, index in looks.values()
+    ]
+    names = [row_name(recipe) for recipe in looks]
+    axes.legend(handles, names, loc="upper center", bbox_to_anchor=(0.5, -0.3), ncols=2, fontsize=8)
+
+
+def normalised_figure(results: Results, environments: Mapping[str, Sequence[str]]) -> Figure:
+    """Normalised returns over all tasks of an environment, each task weighing the same."""
+    with style.styled():
+        figure = style.new_figure(4.6 * len(environments), 3.6)
+        panels = panels_of(figure, len(environments), len(environments))
+        for axes, (environment, tasks) in zip(panels, environments.items(), strict=True):
+            for recipe, (colour, index) in looks_of(best_recipes(results, tasks)).items():
+                curve, there = normalised_curve(results, recipe, tasks)
+                partly = "" if there == len(tasks) else f" ({there} of {len(tasks)} tasks)"
+                draw_line(axes, curve, "", row_name(recipe) + partly, colour, index)
+            style.style_curves(axes, environment)
+            axes.axhline(1.0, color=style.INK, linewidth=1.1, linestyle=DASHED, zorder=1)
+            if axes.lines:
+                axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=2, fontsize=8.5)
+        panels[0].set_ylabel("Share of the best possible return")
+        figure.suptitle("Normalised evaluation returns, best bonus of each algorithm", fontsize=11.5, fontweight="bold")
+    return figure
+
+
+def normalised_curve(results: Results, recipe: str, tasks: Sequence[str]) -> tuple[pl.DataFrame, int]:
+    """The mean over tasks with its stratified interval, and how many tasks there are."""
+    cases = [case for case in (Case.of(recipe, task) for task in tasks) if case in results]
+    values = [results.values(case) for case in cases]
+    shortest = min(int(results.lengths(case).min()) for case in cases)
+    scores = [normalised(v[:, :shortest], c.task) for v, c in zip(values, cases, strict=True) if v is not None]
+    strata = np.repeat(np.arange(len(scores)), [len(s) for s in scores])
+    low, high = bootstrap_interval(np.concatenate(scores), strata=strata)
+    middle = np.mean([mean_without_nan(s) for s in scores], axis=0)
+    episodes = results.episodes(cases[0])[:shortest]
+    return pl.DataFrame({"episodes": episodes, "mean": middle, "low": low, "high": high}), len(cases)
+
+
+def weights_figure(results: Results, case: Case) -> Figure | None:
+    """Returns above, logarithms of importance weights below: drops in one beside outbreaks in the other."""
+    parts = [("return", "Return"), ("log_importance_weight", "log importance weight")]
+    curves = [curve_of(results, case, column) for column, _ in parts]
+    with style.styled():
+        figure = style.new_figure(5.2, 4.4)
+        panels = figure.subplots(2, 1, sharex=True)
+        for i, (axes, curve, (column, name)) in enumerate(zip(panels, curves, parts, strict=True)):
+            if curve is None:
+                return None
+            values = results.values(case, column)
+            for run in [] if values is None else values[:, : len(curve)]:
+                axes.plot(curve["episodes"], run, color=style.FAINT, linewidth=0.6, alpha=0.7, zorder=1)
+            draw_line(axes, curve, "", "mean of all runs", (style.BLUE, style.VERMILLION)[i], i)
+            style.style_curves(axes, "")
+            axes.set_ylabel(name)
+        draw_optimum(panels[0], case.task)
+        panels[0].set_xlabel("")
+        title = f"{row_name(case.recipe)} in {column_name(case.task)} (grey: single runs)"
+        figure.suptitle(title, fontsize=11, fontweight="bold")
+    return figure
+
+
+def reachable(task: str) -> int:
+    """How many states an episode can act in. The last cell of a long hallway is reached only when it is over."""
+    env = make(task)
+    if isinstance(env, DeepSea):
+        return env.size * (env.size + 1) // 2
+    size = env.spec.observation.size  # pyright: ignore[reportAttributeAccessIssue]
+    return min(size, env.episode_length or size) if isinstance(env, Hallway) else size
+
+
+def coverage_figure(results: Results, tasks: Sequence[str], recipes: Sequence[str], columns: int = 3) -> Figure:
+    """The share of reachable states the explorer has been in, by task."""
+    looks, columns = looks_of(recipes), min(columns, len(tasks))
+    with style.styled():
+        figure, panels = grid_figure(len(tasks), columns)
+        for axes, task in zip(panels, tasks, strict=True):
+            states = reachable(task)
+            for recipe, (colour, index) in looks.items():
+                curve = curve_of(results, Case.of(recipe, task), "coverage", lambda v, states=states: v / states)
+                if curve is not None:
+                    draw_line(axes, curve, "", row_name(recipe), colour, index)
+            style.style_curves(axes, f"{column_name(task)} ({states} states)")
+            mark_empty(axes)
+            axes.set_ylim(0, 1.05)
+        outer_labels(panels, columns, "Share visited")
+        figure.suptitle("States the explorer has visited", fontsize=11.5, fontweight="bold")
+        share_legend(figure, panels)
+    return figure

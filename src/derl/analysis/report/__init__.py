@@ -1,0 +1,48 @@
+"""A report of results beside the paper's as one HTML page that needs nothing else: no server, no network."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import polars as pl
+
+from derl.analysis.frames import EVALUATIONS
+from derl.analysis.report.claims import paper_claims
+from derl.analysis.report.model import Claim, Facts, Number, Table
+from derl.analysis.report.numbers import grouped_results, of_the_paper, paper_tables
+from derl.analysis.report.page import build_page
+from derl.core.errors import DerlError
+
+__all__ = ["Claim", "Facts", "Number", "Table", "write_report"]
+
+TITLE = "Decoupled reinforcement learning, run again"
+
+
+def write_report(
+    frame: pl.DataFrame,
+    path: Path | str,
+    *,
+    title: str = TITLE,
+    facts: Facts | None = None,
+    tables: Sequence[Table] | None = None,
+    claims: Sequence[Claim] | None = None,
+    evaluations: int = EVALUATIONS,
+) -> Path:
+    """Write the page and return its path. `frame` has one row per run and evaluation; see docs/report for its columns.
+
+    `tables` and `claims` are the paper's by default, worked out from the runs that have had so many `evaluations`.
+    The same arguments give the same bytes.
+    """
+    results = grouped_results(frame)
+    paper = of_the_paper(results)
+    tables = paper_tables(paper, evaluations) if tables is None else tables
+    claims = paper_claims(paper, evaluations) if claims is None else claims
+    page = build_page(results, paper, tables, claims, title, facts or Facts())
+    path = Path(path)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        partial = path.with_name(path.name + ".tmp")
+        partial.write_text(page, "utf-8")
+        partial.replace(path)
+    except OSError as error:
+        raise DerlError(f"cannot write the report {path}: {error.strerror or error}") from None
+    return path

@@ -1,0 +1,57 @@
+// What is left: copying, light and dark, and the start.
+
+function startCopying() {
+  for (const button of document.querySelectorAll("[data-copy]")) {
+    button.addEventListener("click", async () => {
+      const done = await copy(button.dataset.copy);
+      button.textContent = done ? "Copied" : "Select and copy";
+      setTimeout(() => (button.textContent = "Copy"), 1600);
+    });
+  }
+}
+
+async function copy(text) {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    // Pages opened from a file may not use the clipboard everywhere; the old way needs no permission.
+    const area = make("textarea", { class: "sr", "aria-hidden": "true" });
+    area.value = text;
+    document.body.append(area);
+    area.select();
+    const done = document.execCommand("copy");
+    area.remove();
+    return done;
+  }
+}
+
+function startTheme() {
+  const button = document.getElementById("theme");
+  const dark = () => (document.documentElement.dataset.theme ?? (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light")) === "dark";
+  const tell = () => button.setAttribute("aria-pressed", dark());
+  button.addEventListener("click", () => {
+    document.documentElement.dataset.theme = dark() ? "light" : "dark";
+    tell();
+  });
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", tell);
+  tell();
+}
+
+async function start() {
+  document.documentElement.classList.add("scripted");
+  startTheme();
+  startCopying();
+  startTables();
+  startSensitivity();
+  try {
+    placeCurves(await unpack(DATA.values));
+  } catch {
+    document.getElementById("curve-panels").append(make("p", { class: "note" }, "This browser is too old to read the curves; everything else works."));
+    return;
+  }
+  startCurves();
+  document.documentElement.dataset.ready = "true";
+}
+
+start();

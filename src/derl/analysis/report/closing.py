@@ -1,0 +1,90 @@
+"""The end of the page: what is missing, what failed, and how to make each part again."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import polars as pl
+
+from derl.analysis.report.html import Html, grouped, h, join, plural
+from derl.analysis.report.model import Table
+from derl.analysis.report.names import recipe_label, setting_label, task_label
+from derl.analysis.report.sections import command
+
+PARTS = {
+    "table-1": "Table 1 and the maxima of appendix B",
+    "lambda": "sensitivity to the scale λ (section 5.4, appendix C)",
+    "decay": "sensitivity to the rate of decay (section 5.4, appendix C)",
+    "pure-exploration": "exploration by intrinsic reward alone (section 6)",
+    "kl": "divergence constraints (section 7, appendix D)",
+}
+MOST_FAILURES = 200
+
+
+def missing_section(tables: Sequence[Table]) -> Html:
+    """What has not been run, table by table, and within a table by row."""
+    items = []
+    for table in tables:
+        count = table.counts()["not run"]
+        if not count:
+            continue
+        lines = []
+        for row in table.rows:
+            absent = [c for c in table.columns if _not_run(table, row, c)]
+            if absent:
+                every = len(absent) == len(table.columns)
+                lines.append(h("li", h("b", f"{row}: "), "all" if every else ", ".join(absent)))
+        summary = h("summary", f"{table.title}: {count} of {len(table.numbers)}")
+        items.append(h("details", summary, h("ul", lines)))
+    if not items:
+        return h("p", "Every published number has been run.")
+    return h("div", items, class_="folds")
+
+
+def _not_run(table: Table, row: str, column: str) -> bool:
+    number = table.numbers.get((row, column))
+    return number is not None and number.verdict == "not run"
+
+
+def few_seeds(tables: Sequence[Table], usual: int = 5) -> Html:
+    """A sentence on numbers that rest on fewer seeds than the paper's."""
+    count = sum(0 < n.seeds < usual for table in tables for n in table.numbers.values())
+    text = f"{plural(count, 'number rests', 'numbers rest')} on fewer than {usual} seeds so far."
+    return h("p", text) if count else Html()
+
+
+def failures_section(frame: pl.DataFrame) -> Html:
+    """Runs whose numbers ceased to be finite."""
+    columns = ["recipe", "task", "setting", "seed"]
+    failed = frame.filter(pl.col("failed_at_step").is_not_null())
+    rows = failed.group_by("run", *columns).agg(pl.col("failed_at_step").min()).sort(*columns, "run")
+    if rows.is_empty():
+        return h("p", "No run failed: all numbers stayed finite.")
+    body = [_failure(row) for row in rows.head(MOST_FAILURES).iter_rows(named=True)]
+    head = h("tr", [h("th", n, scope="col") for n in ("Recipe", "Task", "Setting", "Seed", "Failed at step")])
+    text = f"{plural(len(rows), 'run')} ended with numbers that were not finite. What came before that counts."
+    more = len(rows) > MOST_FAILURES and h("p", f"The first {MOST_FAILURES} are listed.", class_="note")
+    caption = h("caption", "Failed runs", class_="sr")
+    table = h("table", caption, h("thead", head), h("tbody", body), class_="plain")
+    return join(
+        h("p", text), h("div", table, class_="scroll", role="region", aria_label="Failed runs", tabindex="0"), more
+    )
+
+
+def _failure(row: dict[str, Any]) -> Html:
+    cells = [task_label(row["task"]), setting_label(row["setting"]) or "as in the recipe", row["seed"]]
+    cells.append(grouped(row["failed_at_step"]))
+    return h("tr", h("th", recipe_label(row["recipe"]), scope="row"), [h("td", cell) for cell in cells])
+
+
+def commands_section() -> Html:
+    """How to make each part again."""
+    rows = [
+        h("tr", h("th", what[0].upper() + what[1:], scope="row"), h("td", command(f"derl reproduce {part}")))
+        for part, what in PARTS.items()
+    ]
+    rows.append(h("tr", h("th", "This page", scope="row"), h("td", command("derl report"))))
+    head = h("tr", h("th", "Part", scope="col"), h("th", "Command", scope="col"))
+    table = h(
+        "table", h("caption", "Commands", class_="sr"), h("thead", head), h("tbody", rows), class_="plain commands"
+    )
+    return h("div", table, class_="scroll", role="region", aria_label="Commands", tabindex="0")

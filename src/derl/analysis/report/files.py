@@ -1,0 +1,29 @@
+"""The facts that lie beside results."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from derl.analysis.report.model import Facts
+from derl.core.errors import DerlError
+
+FACTS = "facts.json"
+
+
+def read_facts(paths: Sequence[Path]) -> Facts:
+    """What `facts.json` in the first of the folders that has one says; without it, what is known anyway."""
+    files = [(path if path.is_dir() else path.parent) / FACTS for path in paths]
+    for file in files:
+        if file.exists():
+            return _facts(file)
+    return Facts()
+
+
+def _facts(file: Path) -> Facts:
+    try:
+        given: dict[str, Any] = json.loads(file.read_text("utf-8"))
+        known = {name: given.pop(name) for name in ("version", "finished", "seconds", "machine") if name in given}
+        return Facts(**known, more={str(name): str(value) for name, value in given.items()})
+    except (OSError, ValueError, AttributeError) as error:
+        raise DerlError(f"{file} cannot be read: {error}") from None

@@ -1,0 +1,127 @@
+"""Tables as heat maps: every cell has a text and a shade for each view, and what it says when it is pointed at."""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from derl.analysis.report.html import Html, h, number, plural
+from derl.analysis.report.model import Number, Table, Verdict
+from derl.analysis.report.names import recipe_label, setting_label, task_label
+from derl.experiments.cases import Case, case_of
+
+MARKS: dict[Verdict, str] = {"consistent": "✓", "differs": "≠", "not run": ""}
+CLASSES: dict[Verdict, str] = {"consistent": "ok", "differs": "off", "not run": "none"}
+LEVELS = 10
+WIDEST = 0.5
+"""The share of the best return at which a difference has its darkest shade."""
+
+
+class Cell(NamedTuple):
+    """What a cell shows in each view, and its shades: h0 to h10 upwards, n1 to n10 below and p1 to p10 above zero."""
+
+    views: Sequence[tuple[str, str]]
+    tip: Sequence[str]
+    verdict: Verdict | None = None
+    case: int | None = None
+    bold: bool = False
+
+
+def shade(value: float | None, best: float) -> str:
+    """The shade of a return between none and the best possible one."""
+    if value is None or not math.isfinite(value) or best <= 0:
+        return ""
+    return f"h{round(LEVELS * min(1.0, max(0.0, value / best)))}"
+
+
+def difference_shade(value: float | None, best: float) -> str:
+    """The shade of a difference: two hues, none near zero."""
+    if value is None or not math.isfinite(value) or best <= 0:
+        return ""
+    level = round(LEVELS * min(1.0, abs(value) / (WIDEST * best)))
+    return f"{'n' if value < 0 else 'p'}{level}" if level else "h0"
+
+
+def cell_of(value: Number, best: float, row: str, column: str, case: int | None) -> Cell:
+    """A number of the paper: ours, published, and their difference."""
+    gap = None if value.ours is None or value.published is None else value.ours - value.published
+    views = (
+        (number(value.ours), shade(value.ours, best)),
+        (number(value.published), shade(value.published, best)),
+        (_signed(gap), difference_shade(gap, best)),
+    )
+    return Cell(views, tip_of(value, row, column, gap), value.verdict, case, value.bold)
+
+
+def tip_of(value: Number, row: str, column: str, gap: float | None) -> list[str]:
+    """What is said about a cell, line by line; the first is its name."""
+    where = f"{recipe_label(value.recipe)} on {task_label(value.task)}" if value.recipe else f"{row}, {column}"
+    lines = [where + (f", {setting_label(value.setting)}" if value.setting else "")]
+    if value.ours is None:
+        lines.append("ours: not run")
+    else:
+        interval = f", 95 % interval {number(value.low, 3)} to {number(value.high, 3)}"
+        lines.append(f"ours: {number(value.ours, 3)} ± {number(value.std)}{interval}, {plural(value.seeds, 'seed')}")
+    if value.published is not None:
+        deviation = "" if value.published_std is None else f" ± {number(value.published_std)}"
+        lines.append(f"published: {number(value.published)}{deviation}{' (bold)' if value.bold else ''}")
+    if gap is not None:
+        lines.append(f"difference: {_signed(gap, 3)}")
+    if value.verdict != "not run":
+        lines.append(f"{MARKS[value.verdict]} {value.verdict}")
+    return lines + ([value.reason] if value.reason else [])
+
+
+def _signed(value: float | None, digits: int = 2) -> str:
+    text = number(value, digits)
+    return text if value is None or text[0] == "−" or float(text) == 0 else f"+{text}"
+
+
+def heat_table(
+    identity: str, caption: str, corner: str, columns: Sequence[str], rows: Sequence[tuple[str, Sequence[Cell]]]
+) -> Html:
+    """A table in a box of its own that scrolls when the page is narrow. Cells show their first view."""
+    head = h("tr", h("th", corner, scope="col"), [h("th", column, scope="col") for column in columns])
+    body = [h("tr", h("th", name, scope="row"), [_td(cell) for cell in cells]) for name, cells in rows]
+    table = h(
+        "table",
+        h("caption", caption, class_="sr"),
+        h("thead", head),
+        h("tbody", body),
+        class_="heat",
+        id=identity,
+    )
+    return h("div", table, class_="scroll", role="region", aria_label=caption, tabindex="0")
+
+
+def _td(cell: Cell) -> Html:
+    text, level = cell.views[0]
+    kind = CLASSES[cell.verdict] if cell.verdict else None
+    mark = MARKS[cell.verdict] if cell.verdict else ""
+    return h(
+        "td",
+        h("span", text, class_="v"),
+        mark and h("span", mark, class_="mark", aria_hidden="true"),
+        cell.verdict and h("span", f" {cell.verdict}", class_="sr"),
+        class_=" ".join(filter(None, (level, kind, "bold" if cell.bold else None))) or None,
+        data_v="|".join(text for text, _ in cell.views),
+        data_h="|".join(level for _, level in cell.views),
+        data_tip="\n".join(cell.tip),
+        data_case=cell.case,
+    )
+
+
+def paper_table(table: Table, cases: Mapping[Case, int]) -> Html:
+    """One of the paper's tables. `cases` are the places of the curves in the page's data."""
+    rows = []
+    for row in table.rows:
+        cells = []
+        for column in table.columns:
+            value = table.numbers.get((row, column), Number())
+            case = cases.get(case_of(value.recipe, value.task, value.setting))
+            cells.append(cell_of(value, table.best.get(column, 1.0), row, column, case))
+        rows.append((row, cells))
+    return heat_table(f"t-{_slug(table.label)}", table.title, table.swept or "Algorithm", table.columns, rows)
+
+
+def _slug(label: str) -> str:
+    return "".join(c if c.isalnum() else "-" for c in label.removeprefix("tab:"))

@@ -1,0 +1,88 @@
+"""Elements of a page as text. Whatever is not `Html` already is escaped, so data can never become markup."""
+
+import json
+from html import escape
+from typing import Any
+
+
+class Html(str):
+    """Text that is markup already."""
+
+    __slots__ = ()
+
+
+VOID = {"br", "hr", "img", "input", "link", "meta"}
+
+
+def h(tag: str, *children: Any, **attributes: Any) -> Html:
+    """An element. Attributes lose an underscore at their end and have hyphens for the others: class_, data_case.
+
+    None and False leave an attribute or a child out, True gives it without a value.
+    """
+    words = [tag]
+    for name, value in attributes.items():
+        if value is None or value is False:
+            continue
+        name = name.rstrip("_").replace("_", "-")
+        words.append(name if value is True else f'{name}="{escape(str(value))}"')
+    start = f"<{' '.join(words)}>"
+    return Html(start if tag in VOID else f"{start}{join(*children)}</{tag}>")
+
+
+def join(*children: Any) -> Html:
+    """Children one after the other; lists are flattened."""
+    texts = []
+    for child in children:
+        if child is None or child is False:
+            continue
+        if isinstance(child, list | tuple):
+            texts.append(join(*child))
+        else:
+            texts.append(child if isinstance(child, Html) else escape(str(child)))
+    return Html("".join(texts))
+
+
+def embed_json(identity: str, value: Any) -> Html:
+    """Data for the page's scripts. No `<` survives, so nothing in it can end the element or start a comment."""
+    text = json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":"), sort_keys=True)
+    for character in "<>&":
+        text = text.replace(character, f"\\u{ord(character):04x}")
+    return Html(f'<script type="application/json" id="{escape(identity)}">{text}</script>')
+
+
+def number(value: float | None, digits: int = 2) -> str:
+    """A number with a true minus sign, and none before a zero; a dash if it is unknown."""
+    if value is None or value != value:
+        return "–"
+    text = f"{value:.{digits}f}"
+    return (text.lstrip("-") if float(text) == 0 else text).replace("-", "−")
+
+
+def grouped(value: float) -> str:
+    """A count with its thousands apart."""
+    return f"{round(value):,}"
+
+
+def plural(count: int, one: str, many: str | None = None) -> str:
+    """`1 run`, `2 runs`."""
+    return f"{grouped(count)} {one if count == 1 else many or one + 's'}"
+
+
+def large(value: float) -> str:
+    """A number too long to be read digit by digit: 3.04 billion."""
+    for limit, word in ((1e9, "billion"), (1e6, "million")):
+        if value >= limit:
+            return f"{value / limit:.3g} {word}"
+    return grouped(value)
+
+
+def long_duration(seconds: float) -> str:
+    """Seconds in the two largest units that matter: 7 h 12 min."""
+    seconds = round(seconds)
+    sizes = {"d": 86400, "h": 3600, "min": 60, "s": 1}
+    units = [unit for unit, size in sizes.items() if seconds >= size] or ["s"]
+    shown = []
+    for unit in units[:2]:
+        count, seconds = divmod(seconds, sizes[unit])
+        shown.append(f"{count} {unit}")
+    return " ".join(shown)

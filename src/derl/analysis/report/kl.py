@@ -1,0 +1,94 @@
+"""Section 7 of the paper: what constraints on the divergence of the two policies do, coefficient by coefficient."""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from derl.analysis.divergence import REWARDS, Variant, groups
+from derl.analysis.frames import Results
+from derl.analysis.report.heat import Cell, heat_table, shade
+from derl.analysis.report.html import Html, grouped, h, number, plural
+from derl.analysis.report.names import VALUES, task_label
+from derl.analysis.report.numbers import best_return
+from derl.analysis.statistics import average_return, mean_without_nan, std_without_nan
+from derl.experiments.cases import Case
+
+VIEWS = ("Average return", "Spread between seeds", "KL divergence")
+
+
+class Constrained(NamedTuple):
+    """What came out for one pair of coefficients."""
+
+    case: Case
+    alphas: tuple[float, float]
+    average: float
+    spread: float
+    divergence: float | None
+    seeds: int
+
+
+class Grid(NamedTuple):
+    """All pairs of coefficients that were run on a task, with one reward for the explorer."""
+
+    task: str
+    reward: str
+    episodes: int
+    pairs: Mapping[tuple[float, float], Constrained]
+
+
+def kl_grids(results: Results) -> list[Grid]:
+    """The grids that have more than one pair."""
+    found = []
+    for group in groups(results):
+        for reward in REWARDS:
+            variants = [(v, case) for v, case in group.cases.items() if v.reward == reward]
+            outcomes = [_outcome(results, variant, case) for variant, case in variants]
+            pairs = {one.alphas: one for one in outcomes if one is not None}
+            if len(pairs) > 1:
+                found.append(Grid(group.task, reward, group.episodes, pairs))
+    return found
+
+
+def _outcome(results: Results, variant: Variant, case: Case) -> Constrained | None:
+    returns = results.values(case)
+    if returns is None or not np.isfinite(returns).any():
+        return None
+    kl = results.values(case, "kl")
+    divergence = None if kl is None else float(mean_without_nan(kl.ravel()))
+    spread = float(std_without_nan(mean_without_nan(returns, axis=1)))
+    # Traced numbers come as arrays of 32 bits; six digits bring back what was written.
+    alphas = (float(f"{variant.alpha_explorer:.6g}"), float(f"{variant.alpha_exploiter:.6g}"))
+    return Constrained(case, alphas, average_return(returns).value, spread, divergence, len(returns))
+
+
+def grid_section(grid: Grid, places: Mapping[Case, int]) -> Html:
+    """A grid as a heat map."""
+    explorer, exploiter = (sorted({alphas[i] for alphas in grid.pairs}) for i in (0, 1))
+    widest = max(one.spread for one in grid.pairs.values()) or 1.0
+    farthest = max(one.divergence or 0.0 for one in grid.pairs.values()) or 1.0
+    empty = Cell([("", "")] * len(VIEWS), ["not run"], "not run")
+    rows = []
+    for a in explorer:
+        pairs = [grid.pairs.get((a, b)) for b in exploiter]
+        rows.append((f"αᵦ = {a:g}", [_cell(one, widest, farthest, places) if one else empty for one in pairs]))
+    reward = VALUES.get(grid.reward, grid.reward)
+    title = f"{task_label(grid.task)}, explorer's reward {reward}, {grouped(grid.episodes)} episodes"
+    identity = "kl-" + "".join(c if c.isalnum() else "-" for c in f"{grid.task}-{grid.reward}-{grid.episodes}")
+    table = heat_table(identity, title, "Coefficients", [f"αₑ = {b:g}" for b in exploiter], rows)
+    return h("section", h("h3", title), table, class_="kl-grid")
+
+
+def _cell(one: Constrained, widest: float, farthest: float, places: Mapping[Case, int]) -> Cell:
+    views = [
+        (number(one.average), shade(one.average, best_return(one.case.task) or 1.0)),
+        (number(one.spread), shade(one.spread, widest)),
+        (number(one.divergence), shade(one.divergence, farthest)),
+    ]
+    tip = [
+        f"DeA2C Count on {task_label(one.case.task)}, αᵦ = {one.alphas[0]:g}, αₑ = {one.alphas[1]:g}",
+        f"average return {number(one.average, 3)}, {plural(one.seeds, 'seed')}",
+        f"spread between seeds {number(one.spread, 3)}",
+        f"mean KL divergence {number(one.divergence, 3)}",
+    ]
+    return Cell(views, tip, None, places.get(one.case))

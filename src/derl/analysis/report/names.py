@@ -1,0 +1,80 @@
+"""How cases are called on the page: the paper's names, and settings by the paper's symbols."""
+
+from derl.experiments.paper import ALGORITHM_NAMES, BONUS_NAMES, column_name
+
+SYMBOLS = {
+    "bonus.scale": "λ",
+    "bonus.increment": "increment",
+    "bonus.learning_rate": "learning rate",
+    "decoupling.alpha_explorer": "αᵦ",
+    "decoupling.alpha_exploiter": "αₑ",
+    "explorer_reward": "explorer's reward",
+    "protocol.episodes": "episodes",
+}
+METRICS = {
+    "return": "Evaluation return",
+    "explorer_return": "Explorer's return",
+    "log_importance_weight": "Log importance weight",
+    "importance_weight": "Importance weight",
+    "kl": "KL divergence",
+    "bonus": "Intrinsic reward",
+    "coverage": "States visited",
+}
+"""The columns of results that are drawn, and their names."""
+VALUES = {"both": "rᵉ + λ rⁱ", "intrinsic": "λ rⁱ"}
+LATEX = {
+    r"\alpha_\beta": "αᵦ",
+    r"\alpha_e": "αₑ",
+    r"\lambda": "λ",
+    "r^e": "rᵉ",
+    "r^i": "rⁱ",
+    "$": "",
+    "=": " = ",
+}
+
+
+def recipe_label(recipe: str) -> str:
+    """A recipe as the paper's tables call it; dea2c-count-kl is "DeA2C Count KL"."""
+    algorithm, _, bonus = recipe.removesuffix("-kl").partition("-")
+    words = [ALGORITHM_NAMES.get(algorithm, algorithm)]
+    words += [BONUS_NAMES.get(bonus, bonus)] if bonus else []
+    return " ".join(words + (["KL"] if recipe.endswith("-kl") else []))
+
+
+def bonus_label(recipe: str) -> str:
+    """The bonus of a recipe, by the paper's name."""
+    bonus = recipe.removesuffix("-kl").partition("-")[2]
+    return BONUS_NAMES.get(bonus, bonus)
+
+
+def task_label(task: str) -> str:
+    """A task as the paper's tables call it."""
+    return column_name(task)
+
+
+def setting_label(setting: str) -> str:
+    """`bonus.scale=0.1` as "λ = 0.1"."""
+    parts = []
+    for part in filter(None, setting.split(", ")):
+        name, equals, value = part.partition("=")
+        parts.append(f"{SYMBOLS.get(name, name)} = {VALUES.get(value, value)}" if equals else part)
+    return ", ".join(parts)
+
+
+def setting_key(setting: str) -> tuple:
+    """Settings sorted by what they change, then by number: 0.01, 0.1, 10, 100."""
+    key: list[tuple[str, float, str]] = []
+    for part in filter(None, setting.split(", ")):
+        name, _, value = part.partition("=")
+        try:
+            key.append((name, float(value), ""))
+        except ValueError:
+            key.append((name, 0.0, value))
+    return (len(key), tuple(name for name, _, _ in key), tuple(key))
+
+
+def plain_row(row: str) -> str:
+    """The name of a row without LaTeX."""
+    for latex, text in LATEX.items():
+        row = row.replace(latex, text)
+    return " ".join(row.replace("(standard)", "").split())

@@ -1,0 +1,124 @@
+"""From results to the tables and claims of a report: what `verdicts` and `claims` found, as plain data."""
+
+from collections.abc import Callable, Iterable
+from functools import cache
+
+import polars as pl
+
+from derl.analysis.frames import EVALUATIONS, Results
+from derl.analysis.report.model import Number, Table
+from derl.analysis.report.names import METRICS, plain_row
+from derl.analysis.verdicts import Verdict, verdicts
+from derl.core.errors import DerlError, require
+from derl.envs.registry import PAPER_TASKS, make
+from derl.experiments.paper import TASK_OF, Cell, cells
+from derl.training.recipes import RECIPES
+
+NEEDED = ("run", "recipe", "task", "setting", "seed", "evaluation", "steps", "episodes", "return", "failed_at_step")
+
+
+def grouped_results(frame: pl.DataFrame) -> Results:
+    """The frame by case, without anything a run said after its failure.
+
+    The order in which files were read is lost on the way, so it cannot be seen on the page.
+    """
+    missing = [name for name in NEEDED if name not in frame.columns]
+    require(not missing, f"a frame of results needs the columns {', '.join(NEEDED)}; missing: {', '.join(missing)}")
+    metrics = [name for name in METRICS if name in frame.columns]
+    sound = pl.when(pl.col("failed_at_step").is_null()).then(pl.col(metrics).cast(pl.Float64))
+    return Results(frame.with_columns(sound).sort("recipe", "task", "setting", "seed", "run", "evaluation"))
+
+
+def of_the_paper(results: Results) -> Results:
+    """The results of the paper's recipes and tasks. What a user adds is drawn, but proves nothing about the paper."""
+    ours = pl.col("task").is_in(PAPER_TASKS) & pl.col("recipe").is_in(RECIPES)
+    kept = results.frame.filter(ours)
+    return results if len(kept) == len(results.frame) else Results(kept)
+
+
+@cache
+def best_return(task: str) -> float | None:
+    """The best possible return of a task; None for one nobody knows here."""
+    try:
+        best = make(task).optimal_return
+    except DerlError:
+        return None
+    return None if best is None else float(best)
+
+
+def paper_tables(results: Results, evaluations: int = EVALUATIONS) -> list[Table]:
+    """All tables of the paper, with our numbers where there are finished runs."""
+    return tables_of(verdicts(results, evaluations=evaluations))
+
+
+def tables_of(judged: Iterable[Verdict]) -> list[Table]:
+    """Verdicts as the tables they belong to, in the paper's order."""
+    by_cell = {verdict.cell: verdict for verdict in judged}
+    tables: dict[str, list[Cell]] = {}
+    for cell in cells():
+        if cell in by_cell:
+            tables.setdefault(cell.table, []).append(cell)
+    return [_table(label, members, lambda cell: _number(by_cell[cell])) for label, members in tables.items()]
+
+
+def _number(verdict: Verdict) -> Number:
+    cell, ours = verdict.cell, verdict.ours
+    return Number(
+        published=cell.mean,
+        published_std=cell.std,
+        bold=cell.bold,
+        ours=None if ours is None else ours.value,
+        std=None if ours is None else ours.std,
+        low=None if ours is None else verdict.low,
+        high=None if ours is None else verdict.high,
+        seeds=verdict.seeds,
+        verdict=verdict.outcome,
+        reason=_reason(verdict),
+        recipe=cell.case.recipe,
+        task=cell.case.task,
+        setting=cell.case.setting,
+    )
+
+
+def _reason(verdict: Verdict) -> str:
+    """The most specific reason, how sure it is, and what is missing."""
+    words = [verdict.note[0].upper() + verdict.note[1:] + "."] if verdict.note else []
+    for reason in verdict.explanations[:1]:
+        words.append(reason.text if reason.kind != "possible" or reason.confirmed else f"Possibly: {reason.text}")
+        if reason.confirmed:
+            words.append(f"With {reason.option} the published number appears.")
+    return " ".join(words)
+
+
+def _table(label: str, members: list[Cell], number: Callable[[Cell], Number]) -> Table:
+    title, part, swept = describe(label)
+    optima = {cell.column: best_return(cell.case.task) for cell in members}
+    return Table(
+        label=label,
+        title=title,
+        rows=tuple(dict.fromkeys(plain_row(c.row) for c in members)),
+        columns=tuple(dict.fromkeys(c.column for c in members)),
+        numbers={(plain_row(c.row), c.column): number(c) for c in members},
+        part=part,
+        best={column: best for column, best in optima.items() if best is not None},
+        swept=swept,
+        task="" if members[0].column in TASK_OF else members[0].case.task,
+        statistic=members[0].statistic,
+    )
+
+
+def describe(label: str) -> tuple[str, str, str]:
+    """Title of one of the paper's tables, the experiment behind it, and what its columns vary."""
+    if label == "tab:mean_returns":
+        return "Table 1: average evaluation returns", "table-1", ""
+    task = "Hallway 10-10" if "hallway" in label else "DeepSea 10"
+    statistic = "maximum" if "max" in label else "average"
+    if label.endswith("max_returns"):
+        return f"Maximum evaluation returns, {task.split()[0]} (appendix B)", "table-1", ""
+    with_kl = label.endswith("_kl")
+    where = "with KL constraints, appendix D" if with_kl else "appendix C"
+    if "intrinsic_coef" in label:
+        return f"Scale λ of the bonus, {task}: {statistic} returns ({where})", "kl" if with_kl else "lambda", "λ"
+    swept = "learning rate" if "_deep_" in label else "increment"
+    what = "learning rate of the predictor" if swept == "learning rate" else "increment of the count"
+    return f"Decay by {what}, {task}: {statistic} returns ({where})", "kl" if with_kl else "decay", swept

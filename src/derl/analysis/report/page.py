@@ -1,0 +1,191 @@
+"""The whole page: sections in order, styles and scripts inline, and a policy that forbids everything else."""
+
+import base64
+import hashlib
+from collections.abc import Sequence
+from importlib import resources
+from typing import Any
+
+from derl.analysis.frames import Results
+from derl.analysis.report import closing, sections
+from derl.analysis.report.claims import claims_section
+from derl.analysis.report.html import Html, embed_json, h, join
+from derl.analysis.report.kl import VIEWS, grid_section, kl_grids
+from derl.analysis.report.model import Claim, Facts, Table
+from derl.analysis.report.names import bonus_label, recipe_label
+from derl.analysis.report.series import pack_series
+from derl.experiments.cases import Case, case_of
+
+SCRIPTS = ("data.js", "chart.js", "curves.js", "sensitivity.js", "tables.js", "page.js")
+
+
+def asset(name: str) -> str:
+    """A file of the assets folder."""
+    return resources.files("derl.analysis.report").joinpath("assets", name).read_text("utf-8")
+
+
+def build_page(
+    results: Results, paper: Results, tables: Sequence[Table], claims: Sequence[Claim], title: str, facts: Facts
+) -> str:
+    """The page as text. `paper` are those of the results that the paper has as well."""
+    frame = results.frame
+    series = pack_series(results)
+    places = case_places(series)
+    data = {**series, "sensitivity": sensitivity(tables)}
+    body = join(
+        _header(title),
+        h(
+            "main",
+            _section("about", "What this is", _about(), _headlines(frame, tables, facts)),
+            _section("tables", "The paper's tables", _intro("tables"), sections.tables_section(tables, places)),
+            _section("curves", "Learning curves", _intro("curves"), _charts("curve")),
+            _section("sensitivity", "Sensitivity to scale and decay", _intro("sensitivity"), _charts("sensitivity")),
+            _section("kl", "Divergence constraints", _intro("kl"), *_kl(paper, places)),
+            _section("claims", "The paper's claims", _intro("claims"), claims_section(claims)),
+            _section("missing", "Not run yet", closing.few_seeds(tables), closing.missing_section(tables)),
+            _section("failures", "Failures", closing.failures_section(frame)),
+            _section("again", "Make it again", _intro("again"), closing.commands_section()),
+            _section("reading", "How to read the numbers", Html(asset("reading.html"))),
+            id="main",
+        ),
+        h("div", id="tip", role="tooltip", hidden=True),
+        # Always there, since screen readers overlook text that appears together with its element.
+        h("div", id="said", role="status", aria_live="polite", class_="sr"),
+        embed_json("report-data", data),
+    )
+    return _document(title, body)
+
+
+def case_places(series: dict[str, Any]) -> dict[Case, int]:
+    """Where each case stands among the page's curves."""
+    names = {kind: [one["name"] for one in series[kind]] for kind in ("recipes", "tasks", "settings")}
+    return {
+        case_of(names["recipes"][case["r"]], names["tasks"][case["t"]], names["settings"][case["s"]]): i
+        for i, case in enumerate(series["cases"])
+    }
+
+
+def sensitivity(tables: Sequence[Table]) -> list[dict[str, Any]]:
+    """The tables over values of a setting, as lines: averages only, the maxima are in the tables."""
+    found = []
+    for table in tables:
+        if not table.swept or table.statistic != "average":
+            continue
+        rows = []
+        for row in table.rows:
+            numbers = [table.numbers.get((row, column)) for column in table.columns]
+            recipe = next((n.recipe for n in numbers if n), "")
+            rows.append(
+                {
+                    "label": row or recipe_label(recipe),
+                    "bonus": bonus_label(recipe) + (" with KL constraints" if table.label.endswith("_kl") else ""),
+                    "ours": [_rounded(n and n.ours) for n in numbers],
+                    "low": [_rounded(n and n.low) for n in numbers],
+                    "high": [_rounded(n and n.high) for n in numbers],
+                    "published": [_rounded(n and n.published) for n in numbers],
+                }
+            )
+        best = next(iter(table.best.values()), None)
+        columns = [float(column) for column in table.columns]
+        found.append({"task": table.task, "swept": table.swept, "values": columns, "best": best, "rows": rows})
+    return found
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None or value != value else float(f"{value:.5g}")
+
+
+def _header(title: str) -> Html:
+    links = {
+        "about": "About", "tables": "Tables", "curves": "Curves", "sensitivity": "Sensitivity", "kl": "KL",
+        "claims": "Claims", "missing": "Not run", "failures": "Failures", "again": "Commands", "reading": "Reading",
+    }  # fmt: skip
+    nav = h("nav", [h("a", text, href=f"#{name}") for name, text in links.items()], aria_label="Sections")
+    theme = h("button", "Dark", type="button", id="theme", class_="script", aria_pressed="false")
+    skip = h("a", "Skip to the content", href="#main", class_="skip")
+    return join(skip, h("header", h("h1", title), theme, nav))
+
+
+def _section(name: str, title: str, *children: Any) -> Html:
+    return h("section", h("h2", title, id=f"{name}-title"), *children, id=name, aria_labelledby=f"{name}-title")
+
+
+def _about() -> Html:
+    figure = h("figure", Html(asset("loop.svg")), class_="loop")
+    return h("div", h("div", Html(asset("about.html"))), figure, class_="opening")
+
+
+def _headlines(frame: Any, tables: Sequence[Table], facts: Facts) -> Html:
+    return h("div", h("div", sections.headline(tables)), sections.facts_list(frame, facts), class_="headline")
+
+
+def _intro(name: str) -> Html:
+    """A paragraph that says what a section shows."""
+    return h("p", Html(INTROS[name]))
+
+
+INTROS = {
+    "tables": "Each cell is our number. Point at it, tap it or move with the arrow keys for the interval, the "
+    "published number and the verdict; Enter opens its learning curve.",
+    "curves": "Choose tasks and recipes. The values below a chart belong to the vertical line: move it with the "
+    "pointer or, with the chart in focus, the arrow keys. The dashed line is the best possible return.",
+    "sensitivity": "Average evaluation returns over values of the bonus's scale λ, or of how fast it decays: the "
+    "increment of counts, the learning rate of predictors. Hollow marks are the published numbers. A robust method "
+    "stays high all the way.",
+    "kl": "DeA2C with Count, and penalties α<sub>β</sub> on the explorer and α<sub>e</sub> on the exploiter for "
+    "diverging from each other. Only coefficients that were run are shown.",
+    "claims": "Each claim is tested by an effect, in shares of the best possible return, that has to lie above or "
+    "below a bound. In the pictures the dot and line are our effect with its 95 % interval, the ring is the paper's "
+    "own, and the dashed line the bound.",
+    "again": "Each part is one command. What has been run already is kept, so a command goes on where the last one "
+    "stopped.",
+}
+
+
+def _charts(name: str) -> Html:
+    needs = h(
+        "noscript", h("p", "The charts are drawn by a script; the tables above hold the same results.", class_="note")
+    )
+    return join(
+        h("div", id=f"{name}-controls", class_="controls"), h("div", id=f"{name}-panels", class_="charts"), needs
+    )
+
+
+def _kl(results: Results, places: dict[Case, int]) -> list[Html]:
+    grids = [grid_section(grid, places) for grid in kl_grids(results)]
+    if not grids:
+        return [h("p", "No runs with several divergence constraints yet.", class_="note")]
+    controls = h("div", sections.segmented("kl-view", "Cells show", VIEWS), class_="controls script")
+    return [controls, h("div", grids, id="kl-box", class_="grids")]
+
+
+def _document(title: str, body: Html) -> str:
+    style = asset("style.css")
+    script = "(() => {\n'use strict';\n" + "\n".join(asset(name) for name in SCRIPTS) + "\n})();"
+    # Only this style and this script may run, and nothing may be fetched: escaping is the first wall, this the second.
+    policy = "; ".join(
+        (
+            "default-src 'none'",
+            "img-src data:",
+            f"style-src {_hash(style)}",
+            f"script-src {_hash(script)}",
+            "base-uri 'none'",
+            "form-action 'none'",
+        )
+    )
+    head = h(
+        "head",
+        h("meta", charset="utf-8"),
+        h("meta", http_equiv="Content-Security-Policy", content=policy),
+        h("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        h("meta", name="color-scheme", content="light dark"),
+        h("title", title),
+        h("link", rel="icon", href="data:,"),
+        h("style", Html(style)),
+    )
+    script_element = h("script", Html(script))
+    return "<!doctype html>\n" + h("html", head, h("body", body, script_element), lang="en") + "\n"
+
+
+def _hash(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"

@@ -1,0 +1,150 @@
+"""The curves of every case and metric, packed small: floats of 24 bits in byte planes, compressed, as text.
+
+Twenty-four bits keep four significant digits, which is what is read off a curve. Byte planes put the slowly changing
+bytes next to each other, which is what makes them compress well.
+"""
+
+import base64
+import gzip
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from derl.analysis.aggregates import normalised
+from derl.analysis.frames import Results
+from derl.analysis.report.bands import band
+from derl.analysis.report.names import METRICS, recipe_label, setting_key, setting_label, task_label
+from derl.analysis.report.numbers import best_return
+from derl.analysis.statistics import bootstrap_interval, mean_without_nan
+from derl.envs.registry import PAPER_TASKS
+from derl.experiments.cases import Case
+from derl.training.recipes import RECIPES
+
+FAMILIES = {"DeepSea": "DeepSea, all (normalised)", "Hallway": "Hallway, all (normalised)"}
+SWEPT = ("bonus.scale", "bonus.increment", "bonus.learning_rate")
+OF_SWEEPS = ("return",)
+OF_CONSTRAINTS = ("return", "explorer_return", "log_importance_weight", "kl")
+"""What is kept of cases with changed settings, of which there are several times as many as recipes and tasks."""
+
+
+class Curves(NamedTuple):
+    """The curves of a case, by metric: runs x evaluations, and the ends of the band of their mean."""
+
+    recipe: str
+    task: str
+    setting: str
+    seeds: list[int]
+    episodes: tuple[int, ...]
+    metrics: Mapping[str, Sequence[np.ndarray]]
+
+
+def pack_series(results: Results) -> dict[str, Any]:
+    """All curves as one JSON-able value; assets/data.js reads it."""
+    found = [_curves(results, case) for case in results.cases] + whole_families(results)
+    recipes = _in_order({one.recipe for one in found}, RECIPES)
+    tasks = _in_order({one.task for one in found}, (*PAPER_TASKS, *FAMILIES.values()))
+    settings = sorted({one.setting for one in found}, key=setting_key)
+    r, t, s = ({name: i for i, name in enumerate(names)} for names in (recipes, tasks, settings))
+    found.sort(key=lambda one: (t[one.task], r[one.recipe], s[one.setting]))
+    episodes: dict[tuple[int, ...], int] = {}
+    listed = [
+        {
+            "r": r[one.recipe],
+            "t": t[one.task],
+            "s": s[one.setting],
+            "x": episodes.setdefault(one.episodes, len(episodes)),
+            "seeds": one.seeds,
+            "m": [list(METRICS).index(name) for name in one.metrics],
+        }
+        for one in found
+    ]
+    arrays = [array.ravel() for one in found for curve in one.metrics.values() for array in curve]
+    return {
+        "tasks": [{"name": name, "label": _task_label(name), "best": _best(name)} for name in tasks],
+        "recipes": [{"name": name, "label": recipe_label(name)} for name in recipes],
+        "settings": [{"name": name, "label": setting_label(name)} for name in settings],
+        "metrics": [{"name": name, "label": label} for name, label in METRICS.items()],
+        "episodes": [list(axis) for axis in episodes],
+        "cases": listed,
+        "values": pack(np.concatenate(arrays) if arrays else np.zeros(0)),
+    }
+
+
+def _curves(results: Results, case: Case) -> Curves:
+    metrics = {name: results.values(case, name) for name in _metrics(case)}
+    known = {name: (values, *band(values)) for name, values in metrics.items() if values is not None}
+    return Curves(case.recipe, case.task, case.setting, _seeds(results, case), _episodes(results, case), known)
+
+
+def whole_families(results: Results) -> list[Curves]:
+    """Returns over all tasks of a family, each divided by the best possible one: the paper's normalised returns.
+
+    Only for recipes that have had all of its tasks with the same seeds, else one would compare apples with pears. A
+    seed's curve is its mean over tasks; the band draws runs within each task.
+    """
+    found = []
+    for family, name in FAMILIES.items():
+        tasks = [task for task in PAPER_TASKS if task.startswith(family)]
+        for recipe in sorted({case.recipe for case in results.cases}):
+            cases = [Case.of(recipe, task) for task in tasks]
+            if not all(case in results for case in cases):
+                continue
+            seeds, episodes = _seeds(results, cases[0]), _episodes(results, cases[0])
+            same = all(_seeds(results, c) == seeds and _episodes(results, c) == episodes for c in cases)
+            if not same:
+                continue
+            returns = [results.values(case) for case in cases]
+            stacked = [normalised(v, task) for v, task in zip(returns, tasks, strict=True) if v is not None]
+            strata = np.repeat(np.arange(len(tasks)), len(seeds))
+            low, high = bootstrap_interval(np.concatenate(stacked), strata=strata)
+            curve = (mean_without_nan(np.stack(stacked)), low, high)
+            found.append(Curves(recipe, name, "", seeds, episodes, {"return": curve}))
+    return found
+
+
+def _task_label(task: str) -> str:
+    return task if task in FAMILIES.values() else task_label(task)
+
+
+def _best(task: str) -> float | None:
+    return 1.0 if task in FAMILIES.values() else best_return(task)
+
+
+def pack(values: np.ndarray) -> str:
+    """Floats as text; NaN stays NaN."""
+    with np.errstate(over="ignore"):  # Importance weights can be beyond what 32 bits hold.
+        bits = values.astype(np.float32).view(np.uint32).astype(np.uint64)
+    rounded = np.where(np.isnan(values), 0x7FC000, (bits + 0x80) >> 8)
+    planes = b"".join(((rounded >> shift) & 0xFF).astype(np.uint8).tobytes() for shift in (16, 8, 0))
+    return base64.b64encode(gzip.compress(planes, 9, mtime=0)).decode("ascii")
+
+
+def unpack(text: str) -> np.ndarray:
+    """The floats `pack` was given, to four digits."""
+    planes = np.frombuffer(gzip.decompress(base64.b64decode(text)), np.uint8).reshape(3, -1).astype(np.uint32)
+    return (((planes[0] << 16) | (planes[1] << 8) | planes[2]) << 8).astype(np.uint32).view(np.float32)
+
+
+def _in_order(names: set[str], known: tuple[str, ...]) -> list[str]:
+    """The paper's names in its order, then everything else by the alphabet."""
+    return [n for n in known if n in names] + sorted(n for n in names if n not in known)
+
+
+def _metrics(case: Case) -> tuple[str, ...]:
+    """The metrics kept of a case."""
+    if not case.changes:
+        return tuple(METRICS)
+    constrained = case.recipe.endswith("-kl") or any(name not in SWEPT for name, _ in case.changes)
+    return OF_CONSTRAINTS if constrained else OF_SWEEPS
+
+
+def _episodes(results: Results, case: Case) -> tuple[int, ...]:
+    return tuple(int(x) if x == x else 0 for x in np.round(results.episodes(case)))
+
+
+def _seeds(results: Results, case: Case) -> list[int]:
+    """The seed of every run, in the order of their rows."""
+    seeds = results.frame["seed"][results.rows[case]].to_numpy()
+    lengths = results.lengths(case)
+    return [int(seed) for seed in seeds[np.cumsum(lengths) - lengths]]

@@ -1,0 +1,42 @@
+"""`derl report`: results beside the paper's, as one HTML page."""
+
+import dataclasses
+from pathlib import Path
+
+import tyro
+
+from derl.analysis.frames import EVALUATIONS
+from derl.analysis.report import TITLE, write_report
+from derl.analysis.report.files import read_facts
+from derl.cli.display import console
+from derl.core.errors import require
+from derl.experiments.exchange import read_results
+
+
+@dataclasses.dataclass(frozen=True)
+class Report:
+    """Write results beside the paper's as one HTML page that opens offline."""
+
+    out: Path = Path("report.html")
+    """The page."""
+    results: tuple[Path, ...] = (Path("results/paper"),)
+    """Folders of Parquet files, or the files themselves."""
+    title: str = TITLE
+    """The page's title."""
+    evaluations: int = EVALUATIONS
+    """A run counts in the tables once it has had so many evaluations."""
+
+    def execute(self) -> Path:
+        """Read, and write the page."""
+        require(self.evaluations >= 1, f"--evaluations must be at least 1, not {self.evaluations}")
+        require(not self.out.is_dir(), f"{self.out} is a folder; give the name of a file")
+        frame = read_results(self.results)
+        return write_report(
+            frame, self.out, title=self.title, facts=read_facts(self.results), evaluations=self.evaluations
+        )
+
+
+def main(args: list[str]) -> None:
+    """Write, and tell where."""
+    path = tyro.cli(Report, args=args, prog="derl report").execute()
+    console.print(f"{path} ({path.stat().st_size / 1e6:.1f} MB); open it in a browser", soft_wrap=True)

@@ -1,0 +1,85 @@
+"""`derl reproduce`: run one of the paper's experiments, and put every number beside the published one."""
+
+import dataclasses
+import time
+from pathlib import Path
+
+import polars as pl
+import tyro
+
+from derl.analysis.pages import write_text
+from derl.analysis.paper_figures import write_all
+from derl.analysis.report import Facts, write_report
+from derl.analysis.selection import choices, selection_page
+from derl.analysis.tables import TABLES, grid_of, text
+from derl.analysis.verdicts import Verdict, count_outcomes, verdicts
+from derl.cli.display import console
+from derl.cli.sweep import Running, imported_modules, run_experiment
+from derl.core.errors import require
+from derl.experiments.builtin import EXPERIMENTS, QUICK_EPISODES, experiment, quick
+from derl.experiments.cases import Case
+from derl.experiments.experiment import Experiment, shortened
+from derl.experiments.planner import Member, results_of
+from derl.experiments.store import Store
+
+
+@dataclasses.dataclass(frozen=True)
+class Reproduce(Running):
+    """Run one of the paper's experiments and put its numbers beside the published ones."""
+
+    name: tyro.conf.Positional[str] = ""
+    """The experiment: table-1, lambda, decay, pure-exploration, kl or grid-search."""
+    quick: bool = False
+    """A small version: every algorithm, but two tasks, two seeds, few values and 2,000 episodes."""
+    out: Path | None = None
+    """Where tables, figures and the report go; by default reproduction/ and the experiment's name."""
+
+    def chosen(self) -> tuple[Experiment, dict[Case, Case]]:
+        """The experiment to run, and for each of its cases the paper's: the same, but for the length of training."""
+        whole = experiment(self.name)
+        small = quick(whole) if self.quick else whole
+        episodes = self.episodes or (QUICK_EPISODES if self.quick else None)
+        names = {case: case for case in whole.cases}
+        if episodes is not None:
+            names = {shortened(case, episodes): case for case in whole.cases}
+        return self.narrow(small), names
+
+
+def frame_of(store: Store, members: tuple[Member, ...], names: dict[Case, Case]) -> pl.DataFrame:
+    """The results, under the names the paper's tables have for them."""
+    return results_of(store, [dataclasses.replace(member, case=names[member.case]) for member in members])
+
+
+def show_tables(name: str, judged: list[Verdict]) -> None:
+    """The tables of an experiment, as far as it was run, on the terminal."""
+    for table in TABLES:
+        grid = grid_of(judged, table.label)
+        if table.experiment == name and any(v.outcome != "not run" for v in grid.verdicts.values()):
+            console.print(f"\n[bold]{table.title}[/]")
+            console.print(text(grid), markup=False, soft_wrap=True)
+
+
+def main(args: list[str]) -> None:
+    """Run, compare, draw, and tell where everything is."""
+    command = tyro.cli(Reproduce, args=args, prog="derl reproduce")
+    require(bool(command.name), f"derl reproduce needs an experiment: {', '.join(EXPERIMENTS)}")
+    chosen, names = command.chosen()
+    plan = run_experiment(chosen, command, imported_modules())
+    if plan is None:
+        return
+    frame = frame_of(Store(command.store, read_only=True), plan.members, names)
+    require(len(frame) > 0, "no run was finished; see derl status")
+    out = command.out or Path("reproduction") / (command.name + ("-quick" if command.quick else ""))
+    judged = verdicts(frame)
+    show_tables(command.name, judged)
+    counts = count_outcomes(judged)
+    short = command.quick or command.episodes is not None
+    if short:
+        console.print("Trained for less than the paper did: expect differences.")
+    console.print(f"{counts['consistent']} published numbers are consistent with ours, {counts['differs']} differ")
+    write_all(frame, out)
+    if command.name == "grid-search":
+        write_text(out / "choices.md", selection_page(choices(frame)))
+    facts = Facts(finished=time.strftime("%Y-%m-%d"), more={"Command": "derl reproduce " + " ".join(args)})
+    path = write_report(frame, out / "report.html", facts=facts)
+    console.print(f"tables and figures: {out}; report: {path}", soft_wrap=True)

@@ -1,0 +1,136 @@
+"""Sweeps, the store and its status, used as a user does."""
+
+import re
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from derl.cli.main import main
+
+SPEC = """
+tasks = ["DeepSea-4"]
+recipes = ["a2c", "a2c-count"]
+seeds = 2
+[vary]
+explorer.n_steps = [8]
+[protocol]
+episodes = 100
+evaluate_every = 50
+"""
+
+
+@pytest.fixture(scope="module")
+def done(tmp_path_factory) -> Path:
+    """A folder with a spec and a store in which it has been run."""
+    folder = tmp_path_factory.mktemp("sweep")
+    (folder / "spec.toml").write_text(SPEC)
+    assert main(["sweep", str(folder / "spec.toml"), "--store", str(folder / "store")]) == 0
+    return folder
+
+
+def run(capsys, *args: str) -> tuple[int, str]:
+    code = main([str(arg) for arg in args])
+    captured = capsys.readouterr()
+    return code, captured.out + captured.err
+
+
+def test_a_finished_sweep_is_not_run_again(done, capsys):
+    code, out = run(capsys, "sweep", done / "spec.toml", "--store", done / "store")
+    assert code == 0
+    assert "4 runs: 4 were in" in out
+    assert "explorer.n_steps=8" in out
+    assert len(re.findall("DeepSea-4", out)) == 2
+
+
+def test_a_dry_run_tells_what_is_left_and_does_nothing(done, capsys):
+    code, out = run(capsys, "sweep", done / "spec.toml", "--store", done / "store", "--seeds", "3", "--dry-run")
+    assert code == 0
+    assert "6 runs, 4 in the store, 2 left" in out
+    code, out = run(capsys, "sweep", done / "spec.toml", "--store", done / "elsewhere", "--dry-run")
+    assert "0 in the store" in out
+    assert not (done / "elsewhere").exists()
+
+
+def test_status(done, capsys):
+    code, out = run(capsys, "status", "--store", done / "store")
+    assert code == 0
+    assert "4 runs" in out
+    code, out = run(capsys, "status", done / "spec.toml", "--store", done / "store")
+    assert "4 of 4 runs done (100%)" in out
+    code, out = run(capsys, "status", "table-1", "--store", done / "store")
+    assert "0 of 990 runs done" in out
+
+
+def test_results_move_from_store_to_store(done, capsys):
+    path = done / "out" / "results.parquet"
+    assert run(capsys, "store", "export", path, "--store", done / "store")[0] == 0
+    frame = pl.read_parquet(path)
+    assert frame["key"].n_unique() == 4
+    assert frame.filter(seed=1, recipe="a2c")["evaluation"].to_list() == [1, 2]
+    code, out = run(capsys, "store", "import", path, "--store", done / "other")
+    assert (code, "4 runs taken in" in out) == (0, True)
+    code, out = run(capsys, "sweep", done / "spec.toml", "--store", done / "other")
+    assert "4 runs: 4 were in" in out
+
+
+def test_a_run_folder_is_taken_in(tmp_path, capsys):
+    folder, store = tmp_path / "run", tmp_path / "store"
+    train = ["train", "DeepSea-4", "--recipe", "a2c-count", "--seeds", "2", "--vary", "bonus.scale=0.5,2"]
+    short = ["--protocol.episodes", "60", "--protocol.evaluate-every", "30", "--out", str(folder)]
+    assert main([*train, *short]) == 0
+    code, out = run(capsys, "store", "import", folder, "--store", store)
+    assert code == 0
+    assert "4 runs taken in" in out
+    spec = tmp_path / "spec.toml"
+    spec.write_text(
+        'tasks = ["DeepSea-4"]\nrecipes = ["a2c-count"]\nseeds = 2\nvary = {"bonus.scale" = [0.5, 2]}\n'
+        "protocol = {episodes = 60, evaluate_every = 30}\n"
+    )
+    code, out = run(capsys, "status", spec, "--store", store)
+    assert "4 of 4 runs done" in out
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (["sweep"], "needs a file"),
+        (["sweep", "nowhere.toml"], "cannot read nowhere.toml"),
+        (["status", "tabel-1"], "did you mean table-1"),
+        (["status", "--store", "nowhere"], "no results in nowhere"),
+        (["store", "export", "x.parquet", "--store", "nowhere"], "no results in nowhere"),
+        (["store", "import", "nothing.parquet"], "there is no nothing.parquet"),
+        (["reproduce"], "needs an experiment: table-1"),
+        (["reproduce", "table-2"], "did you mean table-1"),
+        (["reproduce", "table-1", "--only", "DeepSea-11"], "did you mean"),
+        (["reproduce", "table-1", "--episodes", "0"], "--episodes must be at least 1"),
+        (["reproduce", "table-1", "--seeds", "x"], "--seeds takes"),
+    ],
+)
+def test_mistakes_are_one_line_and_leave_nothing(args, message, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    code, out = run(capsys, *args)
+    assert code == 2
+    assert message in out
+    assert len(out.strip().splitlines()) == 1
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_folder_that_cannot_be_written_is_named(done, capsys, tmp_path):
+    (tmp_path / "file").write_text("")
+    code, out = run(capsys, "sweep", done / "spec.toml", "--store", tmp_path / "file" / "store")
+    assert code == 2
+    assert "cannot use the store" in out
+
+
+def test_the_papers_experiment_end_to_end(tmp_path, capsys):
+    """Table 1 reduced to one run: a table with a verdict, pages, figures and the report."""
+    only = ["--only", "DeepSea-10", "a2c-count", "--seeds", "1", "--episodes", "200"]
+    out = tmp_path / "out"
+    code, text = run(capsys, "reproduce", "table-1", *only, "--store", tmp_path / "store", "--out", out)
+    assert code == 0
+    assert "A2C Count" in text
+    assert "expect differences" in text
+    assert (out / "report.html").stat().st_size > 10_000
+    assert "not been run" in (out / "README.md").read_text()
+    assert list(out.rglob("*.pdf"))

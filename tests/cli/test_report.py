@@ -1,0 +1,75 @@
+"""The command `report`: which files it reads, what it writes, and what it says when it cannot."""
+
+import json
+
+import polars as pl
+import pytest
+from analysis.synthetic import made_up
+
+from derl.analysis.report.files import read_facts
+from derl.cli.main import main
+from derl.cli.report import Report
+from derl.core.errors import DerlError
+from derl.experiments.cases import Case
+from derl.experiments.exchange import read_results
+
+CASES = [Case.of(recipe, "DeepSea-10") for recipe in ("a2c-count", "dea2c-count")]
+
+
+@pytest.fixture
+def results(tmp_path):
+    folder = tmp_path / "results"
+    folder.mkdir()
+    frame = made_up(CASES, seeds=2, evaluations=4)
+    frame.filter(pl.col("recipe") == "a2c-count").write_parquet(folder / "one.parquet")
+    other = frame.filter(pl.col("recipe") == "dea2c-count").with_columns(pl.col("run") - 2)
+    other.write_parquet(folder / "two.parquet")
+    return folder
+
+
+def test_it_writes_a_page_and_tells_where(results, tmp_path, capsys):
+    (results / "facts.json").write_text(json.dumps({"machine": "a large one", "seconds": 7200, "Weather": "fine"}))
+    out = tmp_path / "deep" / "page.html"
+    assert main(["report", "--results", str(results), "--out", str(out), "--evaluations", "4", "--title", "Mine"]) == 0
+    assert "page.html (" in capsys.readouterr().out
+    page = out.read_text()
+    for text in ("<title>Mine</title>", "a large one", "2 h 0 min", "Weather", "DeA2C Count"):
+        assert text in page
+    assert list(out.parent.iterdir()) == [out]
+
+
+def test_files_and_folders_become_one_frame(results):
+    frame = read_results([results])
+    assert sorted(frame["run"].unique()) == [0, 1, 2, 3]
+    assert set(frame["recipe"]) == {"a2c-count", "dea2c-count"}
+    assert read_results([results / "one.parquet"])["run"].n_unique() == 2
+    # The same runs from two places count once.
+    (results / "copy.parquet").write_bytes((results / "one.parquet").read_bytes())
+    assert read_results([results, results / "one.parquet"])["run"].n_unique() == 4
+
+
+def test_without_facts_the_version_is_known(results):
+    assert read_facts([results]).version
+    assert read_facts([results]).seconds is None
+
+
+def test_mistakes_are_told_in_one_line(results, tmp_path, capsys):
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    (tmp_path / "broken.parquet").write_text("nothing")
+    pl.DataFrame({"a": [1]}).write_parquet(tmp_path / "other.parquet")
+    for path, message in (
+        (empty, "there are no results"),
+        (tmp_path / "nowhere", "there is no"),
+        (tmp_path / "broken.parquet", "cannot be read"),
+        (tmp_path / "other.parquet", "does not hold exported results"),
+    ):
+        assert main(["report", "--results", str(path), "--out", str(tmp_path / "x.html")]) == 2
+        assert message in capsys.readouterr().err
+    with pytest.raises(DerlError, match="is a folder"):
+        Report(out=tmp_path, results=(results,)).execute()
+    with pytest.raises(DerlError, match="at least 1"):
+        Report(evaluations=0, results=(results,)).execute()
+    (results / "facts.json").write_text("[1")
+    with pytest.raises(DerlError, match="cannot be read"):
+        Report(out=tmp_path / "x.html", results=(results,)).execute()

@@ -1,0 +1,58 @@
+"""Numbers that change when the engine computes something else: then `ENGINE` has to be raised, and these with it.
+
+They are what `fingerprint` gave when ENGINE was last raised. Results in stores are found by ENGINE, so a change that
+goes unnoticed would mix results of different algorithms.
+"""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import pytest
+
+from derl.training.loop import init_run, step_run
+from derl.training.recipes import recipe
+from derl.training.version import ENGINE, versions
+
+ITERATIONS = 40
+NUMBERS: dict[tuple[str, str], tuple[float, float, float]] = {
+    ("a2c-count", "DeepSea-5"): (1629.38, 0.0, 97.938),
+    ("a2c-hash-count", "Hallway-4-2"): (1300.29, 0.0, 109.019),
+    ("a2c-rnd", "DeepSea-5"): (1627.83, 0.0, 53.9796),
+    ("a2c-ride", "Hallway-4-2"): (1299.15, 0.0, 77.0563),
+    ("ppo-icm", "Hallway-4-2"): (1328.82, 0.0, 95.5842),
+    ("dea2c-count-kl", "DeepSea-5"): (1630.08, 1627.17, 172.138),
+    ("deppo-count", "Hallway-4-2"): (1300.32, 1303.26, 243.082),
+    ("dedqn-icm", "DeepSea-5"): (1626.51, 1683.87, 153.675),
+}
+
+
+def fingerprint(name: str, task: str) -> tuple[float, float, float]:
+    """The size of the explorer's and the exploiter's weights and all metrics together, after a short training."""
+    algorithm = recipe(name, task).algorithm()
+
+    @eqx.filter_jit
+    def train(state):
+        return jax.lax.fori_loop(0, ITERATIONS, lambda clock, s: step_run(algorithm, s, clock), state)
+
+    state = train(init_run(algorithm, jax.random.key(7)))
+
+    def size(tree) -> float:
+        weights = [x for x in jax.tree.leaves(tree) if eqx.is_inexact_array(x)]
+        return float(sum(jnp.abs(x).sum() for x in weights))
+
+    return size(state.explorer), size(state.exploiter), float(jnp.abs(state.totals).sum())
+
+
+@pytest.mark.parametrize(("name", "task"), NUMBERS)
+def test_the_engine_computes_what_its_version_says(name, task):
+    assert ENGINE == 1
+    assert fingerprint(name, task) == pytest.approx(NUMBERS[name, task], rel=1e-3), (
+        "the engine computes something else now: raise ENGINE in derl/training/version.py and renew these numbers"
+    )
+
+
+def test_parts_may_carry_versions_of_their_own():
+    class Mine:
+        version = 3
+
+    assert versions(Mine(), object()) == {"engine": ENGINE, "Mine": 3}
