@@ -64,7 +64,7 @@ def summary(frame: pl.DataFrame) -> pl.DataFrame:
                 "hold": len(held),
                 "first": " ".join(str(f) for f in first),
                 "stable": " ".join(str(s) for s in stable),
-                "final": round(float(np.mean([run["return"][-10:].mean() for run in runs])), 3),
+                "final": round(float(np.mean([run["return"][-10:].to_numpy().mean() for run in runs])), 3),
                 "optimum": round(optimum, 3),
                 "seconds": round(float(group["seconds"].mean()), 1),  # pyright: ignore
             }

@@ -79,11 +79,12 @@ class BootstrappedDQN(DQN):
     ) -> tuple[Float[Array, ""], Metrics]:
         """The sum of each network's loss on the steps that are its own."""
         heads, learner = state.optimism, state.learner
+        assert batch.discount is not None
+        assert batch.bootstrap_obs is not None
         q = self.values(heads, networks, batch.obs)
-        q_target = self.values(heads, learner.target, batch.bootstrap_obs)  # pyright: ignore[reportArgumentType]
-        chooser = self.values(heads, networks, batch.bootstrap_obs) if self.double else q_target  # pyright: ignore
-        best = jnp.argmax(chooser, axis=-1)
-        target = batch.reward + batch.discount * select(q_target, best)  # pyright: ignore[reportOperatorIssue]
+        q_target = self.values(heads, learner.target, batch.bootstrap_obs)
+        chooser = self.values(heads, networks, batch.bootstrap_obs) if self.double else q_target
+        target = batch.reward + batch.discount * select(q_target, jnp.argmax(chooser, axis=-1))
         q_t = jax.vmap(select, in_axes=(0, None))(q, batch.action)
         losses = jax.vmap(q_loss)(q_t, target, mask.astype(jnp.float32))
         return losses.sum(), {"loss": losses.mean(), "q": q_t.mean()}

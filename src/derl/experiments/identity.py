@@ -9,7 +9,6 @@ from derl.core.errors import DerlError, require
 from derl.training.config import Config, Run, to_json
 from derl.training.version import versions
 
-
 ADDED = {
     "updates_per_step": 0.0,
     "recompute_bonus": False,
