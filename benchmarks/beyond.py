@@ -37,10 +37,11 @@ def measure(case: Case, seeds: list[int], episodes: int | None) -> pl.DataFrame:
 
 
 def stable_from(frame: pl.DataFrame, optimum: float, tolerance: float = 1e-3, share: float = 0.95) -> int | None:
-    """The first episode from which on so large a share of one run's evaluations are optimal."""
+    """The first episode from which on so large a share of one run's evaluations, at least five, are optimal."""
     good = frame["return"].to_numpy() >= optimum - tolerance
     later = np.cumsum(good[::-1])[::-1] / np.arange(len(good), 0, -1)
-    first = np.nonzero(good & (later >= share))[0]
+    enough = np.arange(len(good), 0, -1) >= (5 if share else 1)
+    first = np.nonzero(good & enough & (later >= share))[0]
     return int(frame["episodes"][int(first[0])]) if len(first) else None
 
 
