@@ -40,7 +40,7 @@ OWN = {
         ("epsilon_end", 1.1),
         ("epsilon_steps", 0.0),
         ("temperature", 0.0),
-        ("collect_steps", 0),
+        ("collect_steps", -1),
     ],
 }
 CASES = [(kind, name, value) for kind, own in OWN.items() for name, value in EVERY + own]
