@@ -9,6 +9,7 @@ import tyro
 
 from derl.analysis.pages import write_text
 from derl.analysis.paper_figures import write_all
+from derl.analysis.reasons import reasons_for
 from derl.analysis.report import Facts, write_report
 from derl.analysis.selection import choices, selection_page
 from derl.analysis.tables import TABLES, grid_of, text
@@ -18,7 +19,7 @@ from derl.cli.sweep import Running, imported_modules, run_experiment
 from derl.core.errors import require
 from derl.experiments.builtin import EXPERIMENTS, QUICK_EPISODES, experiment, quick
 from derl.experiments.cases import Case
-from derl.experiments.experiment import Experiment, shortened
+from derl.experiments.experiment import Experiment, Part, shortened
 from derl.experiments.planner import Member, results_of
 from derl.experiments.store import Store
 
@@ -31,6 +32,8 @@ class Reproduce(Running):
     """The experiment: table-1, lambda, decay, pure-exploration, kl or grid-search."""
     quick: bool = False
     """A small version: every algorithm, but two tasks, two seeds, few values and 2,000 episodes."""
+    explain: bool = False
+    """For numbers that differ, also run what tests the known reasons: with their options, or with the paper's text."""
     out: Path | None = None
     """Where tables, figures and the report go; by default reproduction/ and the experiment's name."""
 
@@ -59,22 +62,45 @@ def show_tables(name: str, judged: list[Verdict]) -> None:
             console.print(text(grid), markup=False, soft_wrap=True)
 
 
+def explaining(judged: list[Verdict], seeds: tuple[int, ...]) -> Experiment:
+    """The runs that tell whether the reasons for differences are the reasons."""
+    differing = [v.cell for v in judged if v.outcome == "differs"]
+    tests = [reason.test(cell.case) for cell in differing for reason in reasons_for(cell)]
+    cases = tuple(dict.fromkeys(case for case in tests if case is not None))
+    return Experiment("explanations", (Part(cases, seeds),) if cases else (), "Tests of reasons for differences")
+
+
 def main(args: list[str]) -> None:
     """Run, compare, draw, and tell where everything is."""
     command = tyro.cli(Reproduce, args=args, prog="derl reproduce")
     require(bool(command.name), f"derl reproduce needs an experiment: {', '.join(EXPERIMENTS)}")
+    short = command.quick or command.episodes is not None
+    require(
+        not (short and command.explain), "--explain needs the whole length of training: leave out --quick, --episodes"
+    )
     chosen, names = command.chosen()
     plan = run_experiment(chosen, command, imported_modules())
     if plan is None:
         return
     frame = frame_of(Store(command.store, read_only=True), plan.members, names)
     require(len(frame) > 0, "no run was finished; see derl status")
-    out = command.out or Path("reproduction") / (command.name + ("-quick" if command.quick else ""))
     judged = verdicts(frame)
+    if command.explain:
+        tests = explaining(judged, chosen.parts[0].seeds)
+        more = run_experiment(tests, command, imported_modules()) if tests.cases else None
+        if more is not None:
+            names |= {member.case: member.case for member in more.members}
+            frame = frame_of(Store(command.store, read_only=True), (*plan.members, *more.members), names)
+            judged = verdicts(frame)
+    write_out(command, frame, judged, args)
+
+
+def write_out(command: Reproduce, frame: pl.DataFrame, judged: list[Verdict], args: list[str]) -> None:
+    """Tables on the terminal; pages, figures and the report on disk."""
+    out = command.out or Path("reproduction") / (command.name + ("-quick" if command.quick else ""))
     show_tables(command.name, judged)
     counts = count_outcomes(judged)
-    short = command.quick or command.episodes is not None
-    if short:
+    if command.quick or command.episodes is not None:
         console.print("Trained for less than the paper did: expect differences.")
     console.print(f"{counts['consistent']} published numbers are consistent with ours, {counts['differs']} differ")
     write_all(frame, out)
