@@ -218,4 +218,4 @@ def test_everything_is_written(tmp_path):
             with Image.open(path) as image:
                 assert min(image.size) > 500
     assert "## Not run" in shown
-    assert (tmp_path / "README.md").exists()
+    assert "(figures/README.md)" in (tmp_path / "README.md").read_text()

@@ -62,7 +62,8 @@ def write_figures(frame: pl.DataFrame | Results, folder: Path | str) -> list[Pat
 def write_all(frame: pl.DataFrame | Results, folder: Path | str) -> list[Path]:
     """Everything about a frame of results: pages of tables, verdicts and claims, and in `figures` the figures."""
     results = as_results(frame)
-    return [*write_pages(results, folder), *write_figures(results, Path(folder) / "figures")]
+    pages = write_pages(results, folder, figures="figures/README.md")
+    return [*pages, *write_figures(results, Path(folder) / "figures")]
 
 
 def figures(results: Results) -> Iterator[Named]:
