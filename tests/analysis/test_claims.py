@@ -207,6 +207,9 @@ def test_the_papers_own_numbers():
     numbers = published_values(swept)
     assert list(numbers) == list(LAMBDAS)
     assert numbers[1.0] == 0.99  # That of the table about lambda; Table 1 has 0.98.
+    # The table about constraints repeats this row with another number.
+    decay = sweep(Results(like_the_paper([Case.of("a2c", "DeepSea-10")])), "dea2c-count", "DeepSea-10", "decay")
+    assert published_values(decay)[0.01] == 0.44
 
 
 def test_with_next_to_nothing_every_claim_is_open():
