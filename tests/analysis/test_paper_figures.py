@@ -164,6 +164,9 @@ def test_bars_of_a_sweep():
     assert len(diamonds) == 9
     assert 0.99 in diamonds
     assert sensitivity_figure(swept_results(LAMBDAS[:3]), "Hallway-10-10", "lambda", MAIN, 5) is None
+    # One value alone is no sweep, and unfinished runs do not count.
+    assert sensitivity_figure(swept_results([1.0]), "DeepSea-10", "lambda", MAIN, 5) is None
+    assert sensitivity_figure(swept_results(LAMBDAS), "DeepSea-10", "lambda", MAIN, 5, evaluations=101) is None
 
 
 def test_four_panels():
@@ -218,4 +221,4 @@ def test_everything_is_written(tmp_path):
             with Image.open(path) as image:
                 assert min(image.size) > 500
     assert "## Not run" in shown
-    assert (tmp_path / "README.md").exists()
+    assert "(figures/README.md)" in (tmp_path / "README.md").read_text()
