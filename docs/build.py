@@ -8,12 +8,12 @@ python docs/build.py                                                         # d
 from pathlib import Path
 
 import polars as pl
-from derl.analysis.paper_figures import write_all
 
 import derl
 from derl.analysis import style
 from derl.analysis.curves import learning_curves, summarise
 from derl.analysis.figures import draw_line, plot_decoupling
+from derl.analysis.paper_figures import write_all
 from derl.analysis.published import published, row_name
 from derl.experiments.exchange import read_results
 
