@@ -1,7 +1,7 @@
 """Decoupled reinforcement learning: one policy explores, a second one exploits what it found."""
 
 from derl._version import __version__
-from derl.agents import A2C, DQN, PPO, Agent
+from derl.agents import A2C, DQN, PPO, Agent, BootstrappedDQN, EpisodicA2C, OptimisticDQN
 from derl.analysis.result import Policy, Result
 from derl.api import configure, load, resume, sweep, train
 from derl.bonuses import ICM, RIDE, RND, Bonus, Count, HashCount, NoBonus
@@ -24,6 +24,7 @@ __all__ = [
     "TABLE_1",
     "Agent",
     "Bonus",
+    "BootstrappedDQN",
     "Box",
     "Config",
     "Count",
@@ -32,9 +33,11 @@ __all__ = [
     "DerlError",
     "Discrete",
     "Environment",
+    "EpisodicA2C",
     "Hallway",
     "HashCount",
     "NoBonus",
+    "OptimisticDQN",
     "Policy",
     "Protocol",
     "Result",

@@ -3,11 +3,21 @@
 from derl.agents.a2c import A2C
 from derl.agents.actor_critic import Correction
 from derl.agents.base import Agent, AnyAgent, Constraint, Experience
+from derl.agents.bootstrapped_dqn import BootstrappedDQN
 from derl.agents.dqn import DQN
+from derl.agents.episodic import EpisodicA2C
+from derl.agents.optimistic_dqn import OptimisticDQN
 from derl.agents.ppo import PPO
 from derl.core.errors import UnknownNameError
 
-AGENTS: dict[str, type[AnyAgent]] = {"a2c": A2C, "ppo": PPO, "dqn": DQN}
+AGENTS: dict[str, type[AnyAgent]] = {
+    "a2c": A2C,
+    "ppo": PPO,
+    "dqn": DQN,
+    "optimistic-dqn": OptimisticDQN,
+    "episodic-a2c": EpisodicA2C,
+    "bootstrapped-dqn": BootstrappedDQN,
+}
 
 
 def make_agent(name: str) -> AnyAgent:
@@ -17,4 +27,18 @@ def make_agent(name: str) -> AnyAgent:
     return AGENTS[name.lower()]()
 
 
-__all__ = ["A2C", "AGENTS", "DQN", "PPO", "Agent", "AnyAgent", "Constraint", "Correction", "Experience", "make_agent"]
+__all__ = [
+    "A2C",
+    "AGENTS",
+    "DQN",
+    "PPO",
+    "Agent",
+    "AnyAgent",
+    "BootstrappedDQN",
+    "Constraint",
+    "Correction",
+    "EpisodicA2C",
+    "Experience",
+    "OptimisticDQN",
+    "make_agent",
+]

@@ -11,6 +11,7 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, Shaped
 
 from derl.agents.divergences import kl
 from derl.agents.returns import importance_weights
+from derl.bonuses.base import CurrentBonus
 from derl.core.errors import require
 from derl.core.types import Rollout, Spec
 
@@ -36,6 +37,8 @@ class Experience(eqx.Module):
     behaviour: Float[Array, "T E A"] | None = None
     """Log-probabilities of the policy that acted; None when it is the learner's own."""
     constraint: Constraint | None = None
+    bonus: CurrentBonus | None = None
+    """For agents that recompute it: the bonus as it is now. The rollout's reward then comes without it."""
 
 
 class Agent(eqx.Module, Generic[State]):
@@ -55,9 +58,20 @@ class Agent(eqx.Module, Generic[State]):
     """Nonlinearity of the hidden layers: relu or tanh."""
     updates_per_rollout: int = eqx.field(default=1, static=True)
     """How many times the agent learns after each rollout."""
+    updates_per_step: float = eqx.field(default=0.0, static=True)
+    """How many times it learns for each step of the rollout, over all environments (0: see `updates_per_rollout`)."""
 
     uses_rollout: ClassVar[bool] = True
     """Whether `learn` learns from the experience given (rather than from a memory filled by `observe`)."""
+
+    def updates(self, steps: int) -> int:
+        """How many times the agent learns after a rollout of so many steps."""
+        return max(1, round(self.updates_per_step * steps)) if self.updates_per_step else self.updates_per_rollout
+
+    @property
+    def recomputes(self) -> bool:
+        """Whether the agent rewards remembered steps with the bonus as it is now, instead of as it was then."""
+        return False
 
     @property
     @abc.abstractmethod
@@ -71,6 +85,14 @@ class Agent(eqx.Module, Generic[State]):
     @abc.abstractmethod
     def logits(self, state: State, obs: Shaped[Array, "*b_obs"], clock: Clock) -> Float[Array, "*b A"]:
         """The policy that acts during training, as log-probabilities up to a constant."""
+
+    def preferences(self, state: State, obs: Shaped[Array, "*b_obs"], clock: Clock) -> Float[Array, "*b A"]:
+        """How much the agent wants each action, in its own units; `act_on` makes a policy of it (or of a mixture)."""
+        return self.log_probs(state, obs, clock)
+
+    def act_on(self, state: State, preferences: Float[Array, "*b A"], clock: Clock) -> Float[Array, "*b A"]:
+        """The policy that acts on given preferences, as log-probabilities up to a constant."""
+        return preferences
 
     def log_probs(self, state: State, obs: Shaped[Array, "*b_obs"], clock: Clock) -> Float[Array, "*b A"]:
         """The policy that acts during training."""
@@ -103,6 +125,7 @@ class Agent(eqx.Module, Generic[State]):
         require(self.max_grad_norm > 0, f"{name}: max_grad_norm must be positive, not {self.max_grad_norm}")
         require(all(h > 0 for h in self.hidden), f"{name}: hidden layer sizes must be positive, not {self.hidden}")
         require(self.updates_per_rollout >= 1, f"{name}: updates_per_rollout must be at least 1")
+        require(self.updates_per_step >= 0, f"{name}: updates_per_step must not be negative")
 
 
 AnyAgent = Agent[Any]

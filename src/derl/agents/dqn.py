@@ -1,6 +1,6 @@
 """Deep Q-networks with double Q-learning and n-step targets; as an exploiter, decoupled DQN (Algorithm 2)."""
 
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import equinox as eqx
 import jax
@@ -12,6 +12,7 @@ from derl.agents.base import Agent, Clock, Constraint, Experience, Metrics, comp
 from derl.agents.divergences import mean_divergence
 from derl.agents.replay import Priorities, Ring
 from derl.agents.returns import n_step_transitions, select
+from derl.bonuses.base import CurrentBonus
 from derl.core.errors import require
 from derl.core.networks import MLP
 from derl.core.optimiser import apply_gradient, clipped_adam
@@ -27,6 +28,8 @@ class Memory(NamedTuple):
     """Discounted sum of the next n rewards."""
     discount: Float[Array, "*b"] | None
     bootstrap_obs: Shaped[Array, "*b_obs"] | None
+    optimism: Float[Array, "*b A"] | None = None
+    """Not kept but added to a batch: what is added to the values of the bootstrap's actions (see `optimistic_dqn`)."""
 
 
 class QNetwork(eqx.Module):
@@ -59,6 +62,8 @@ class DQNState(eqx.Module):
     replay: Ring[Memory]
     tail: Rollout
     """The last n - 1 steps: their n-step sums wait for what comes next."""
+    optimism: Any = None
+    """What an optimistic agent knows about how often actions were tried."""
 
 
 def q_loss(
@@ -100,7 +105,11 @@ class DQN(Agent[DQNState]):
     temperature: float = 0.1
     """Of the softmax of Q that a divergence constraint sees: the greedy policy itself has no gradient."""
     collect_steps: int = eqx.field(default=5, static=True)
-    """Explorer only: steps of each environment between updates."""
+    """Explorer only: steps of each environment between updates (0: as many as the longest episode has)."""
+    recompute_bonus: bool = eqx.field(default=False, static=True)
+    """Explorer only: reward replayed steps with the bonus as it is now (needs n_steps 1 and targets not frozen)."""
+    output_gain: float = eqx.field(default=2**0.5, static=True)
+    """Of the last layer's initial weights; near 0, all actions start with a value of 0."""
 
     uses_rollout: ClassVar[bool] = False
 
@@ -109,13 +118,18 @@ class DQN(Agent[DQNState]):
         return self.collect_steps
 
     @property
+    def recomputes(self) -> bool:
+        return self.recompute_bonus
+
+    @property
     def optimiser(self) -> optax.GradientTransformation:
         """Adam on clipped gradients."""
         return clipped_adam(self.learning_rate, self.adam_epsilon, self.max_grad_norm)
 
     def init(self, key: PRNGKeyArray, spec: Spec, num_envs: int, rollout_length: int) -> DQNState:
         outputs = spec.num_actions + self.dueling
-        network = QNetwork(MLP(key, spec.observation, self.hidden, outputs, activation=self.activation), self.dueling)
+        options = {"activation": self.activation, "output_gain": self.output_gain}
+        network = QNetwork(MLP(key, spec.observation, self.hidden, outputs, **options), self.dueling)
         example = empty_rollout(spec, num_envs, 1)
         row = Memory(example.obs[0], example.action[0], example.reward[0], example.reward[0], example.obs[0])
         if self.frozen_targets:
@@ -138,20 +152,28 @@ class DQN(Agent[DQNState]):
         return self.epsilon_start + done * (self.epsilon_end - self.epsilon_start)
 
     def logits(self, state: DQNState, obs: Array, clock: Clock) -> Float[Array, "*b A"]:
-        return epsilon_greedy(state.learner.network(obs), self.epsilon(clock.astype(jnp.float32) * state.replay.stride))
+        return self.act_on(state, self.preferences(state, obs, clock), clock)
+
+    def preferences(self, state: DQNState, obs: Array, clock: Clock) -> Float[Array, "*b A"]:
+        return state.learner.network(obs)
+
+    def act_on(self, state: DQNState, preferences: Array, clock: Clock) -> Float[Array, "*b A"]:
+        return epsilon_greedy(preferences, self.epsilon(clock.astype(jnp.float32) * state.replay.stride))
 
     def greedy(self, state: DQNState, obs: Array) -> Int[Array, "*b"]:
         return jnp.argmax(state.learner.network(obs), axis=-1)
 
     def target_values(
-        self, learner: Learner, reward: Array, discount: Array, bootstrap_obs: Array
+        self, learner: Learner, reward: Array, discount: Array, bootstrap_obs: Array, optimism: Array | None = None
     ) -> Float[Array, "*b"]:
         """target = sum_{k<n} gamma^k r_{t+k} + gamma^n Q(s_{t+n}, a'; theta-bar).
 
-        a' maximises Q(.; theta-bar), or with double Q-learning Q(.; theta).
+        a' maximises Q(.; theta-bar), or with double Q-learning Q(.; theta). Optimism is added to both.
         """
         q_target = learner.target(bootstrap_obs)
         chooser = learner.network(bootstrap_obs) if self.double else q_target
+        if optimism is not None:
+            q_target, chooser = q_target + optimism, chooser + optimism
         return reward + discount * select(q_target, jnp.argmax(chooser, axis=-1))
 
     def observe(self, state: DQNState, clock: Clock, experience: Experience) -> DQNState:
@@ -177,7 +199,7 @@ class DQN(Agent[DQNState]):
             weight = jax.lax.dynamic_update_slice_in_dim(weight, jnp.where(invalid, 0.0, kept), start, 0)
             added = Priorities(weight.reshape(added.weight.shape), added.highest)
             learner = eqx.tree_at(lambda s: s.priorities, learner, added)
-        return DQNState(learner, state.replay.write(clock, rows), tail)
+        return DQNState(learner, state.replay.write(clock, rows), tail, state.optimism)
 
     def loss(
         self, network: QNetwork, learner: Learner, batch: Memory, weight, constraint
@@ -187,7 +209,7 @@ class DQN(Agent[DQNState]):
             target = batch.reward
         else:
             target = jax.lax.stop_gradient(
-                self.target_values(learner, batch.reward, batch.discount, batch.bootstrap_obs)
+                self.target_values(learner, batch.reward, batch.discount, batch.bootstrap_obs, batch.optimism)
             )
         q_t = select(network(batch.obs), batch.action)
         total = q_loss(q_t, target, weight)
@@ -213,12 +235,24 @@ class DQN(Agent[DQNState]):
         weight = (entries * jnp.maximum(probability, 1e-12)) ** -self.priority_correction
         return index, weight / weight.max()
 
+    def refresh(self, state: DQNState, batch: Memory, bonus: CurrentBonus | None) -> Memory:
+        """A batch from memory as it looks today: with the bonus as it is now, for agents that recompute it."""
+        if bonus is None or batch.bootstrap_obs is None:
+            return batch
+        return batch._replace(reward=batch.reward + bonus(batch.obs, batch.action, batch.bootstrap_obs))
+
     def gradient_step(
-        self, state: DQNState, key: PRNGKeyArray, clock: Clock, constraint: "StateConstraint | None"
+        self,
+        state: DQNState,
+        key: PRNGKeyArray,
+        clock: Clock,
+        constraint: "StateConstraint | None",
+        bonus: CurrentBonus | None = None,
     ) -> tuple[Learner, Metrics]:
         """One batch from memory, one Adam step, one move of the target network."""
         index, weight = self.draw(state, key, clock)
         batch = jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:])[index], state.replay.data)
+        batch = self.refresh(state, batch, bonus)
         learner = state.learner
         gradient, (metrics, error) = eqx.filter_grad(self.loss, has_aux=True)(
             learner.network, learner, batch, weight, constraint
@@ -242,7 +276,7 @@ class DQN(Agent[DQNState]):
 
         def step(learner: Learner) -> tuple[Learner, Metrics]:
             learner, metrics = self.gradient_step(
-                eqx.tree_at(lambda s: s.learner, state, learner), key, clock, constraint
+                eqx.tree_at(lambda s: s.learner, state, learner), key, clock, constraint, experience.bonus
             )
             if experience.behaviour is not None:
                 log_pi = epsilon_greedy(learner.network(rollout.obs), self.epsilon_end)
@@ -266,7 +300,11 @@ class DQN(Agent[DQNState]):
             require(0 <= value <= 1, f"DQN: {name} must be between 0 and 1, not {value}")
         require(self.epsilon_steps > 0, f"DQN: epsilon_steps must be positive, not {self.epsilon_steps}")
         require(self.temperature > 0, f"DQN: temperature must be positive, not {self.temperature}")
-        require(self.collect_steps >= 1, f"DQN: collect_steps must be at least 1, not {self.collect_steps}")
+        require(self.collect_steps >= 0, f"DQN: collect_steps must not be negative, it is {self.collect_steps}")
+        require(
+            not self.recompute_bonus or (self.n_steps == 1 and not self.frozen_targets),
+            "DQN: recompute_bonus needs n_steps 1 and targets that are not frozen",
+        )
 
 
 class StateConstraint(NamedTuple):

@@ -14,10 +14,16 @@ UNROLL = 16
 """Loops over time up to this long are unrolled: a rollout is short, and a compiled loop costs more than its body."""
 
 
+def unrolled(length: int) -> int:
+    """How many steps of a loop of this length to unroll: all of a short one, and none of a long one, which would take
+    its time to compile."""
+    return length if length <= UNROLL else 1
+
+
 def backwards(step, initial, inputs):
     """`lax.scan` from the last time step to the first."""
     length = jax.tree.leaves(inputs)[0].shape[0]
-    return jax.lax.scan(step, initial, inputs, reverse=True, unroll=min(length, UNROLL))
+    return jax.lax.scan(step, initial, inputs, reverse=True, unroll=unrolled(length))
 
 
 def lambda_returns(

@@ -4,8 +4,9 @@ import abc
 from typing import Any, Generic, Literal, TypeVar
 
 import equinox as eqx
-from jaxtyping import Array, Float, PRNGKeyArray, Shaped
+from jaxtyping import Array, Float, Int, PRNGKeyArray, Shaped
 
+from derl.core.errors import DerlError
 from derl.core.types import Rollout, Spec
 
 State = TypeVar("State")
@@ -22,8 +23,9 @@ class Bonus(eqx.Module, Generic[State]):
 
     scale: float = 1.0
     """lambda: the weight of the bonus beside the extrinsic reward."""
-    normalise: Literal["none", "rms", "returns"] = eqx.field(default="none", static=True)
-    """Divide the bonus by its running root mean square, or by the running deviation of its discounted sums."""
+    normalise: Literal["none", "rms", "returns", "recent"] = eqx.field(default="none", static=True)
+    """Divide the bonus by its running root mean square, by the running deviation of its discounted sums, or by the
+    size of its recent discounted sums (then lambda, too, makes no difference)."""
 
     @abc.abstractmethod
     def init(self, key: PRNGKeyArray, spec: Spec, num_envs: int) -> State:
@@ -33,8 +35,34 @@ class Bonus(eqx.Module, Generic[State]):
     def step(self, state: State, rollout: Rollout) -> tuple[State, Float[Array, "T E"]]:
         """Reward each step of `rollout` in order of time, learning as it goes. Not yet multiplied by `scale`."""
 
+    def current(
+        self,
+        state: State,
+        obs: Shaped[Array, "*b_obs"],
+        action: Int[Array, "*b"],
+        next_obs: Shaped[Array, "*b_obs"],
+    ) -> Float[Array, "*b"]:
+        """What transitions from memory would be rewarded with now, without learning from them. Not times `scale`."""
+        raise DerlError(
+            f"{type(self).__name__} cannot be recomputed for remembered steps; use count, hash-count or rnd"
+        )
+
     def check(self) -> None:
         """Raise a `DerlError` if a hyper-parameter makes no sense."""
+
+
+class CurrentBonus(eqx.Module):
+    """lambda r^i as it is now, for an agent that rewards remembered steps anew whenever it replays them."""
+
+    bonus: "AnyBonus"
+    state: Any
+    weight: Float[Array, ""] | float
+    """lambda over the bonus's running size."""
+
+    def __call__(
+        self, obs: Shaped[Array, "*b_obs"], action: Int[Array, "*b"], next_obs: Shaped[Array, "*b_obs"]
+    ) -> Float[Array, "*b"]:
+        return self.weight * self.bonus.current(self.state, obs, action, next_obs)
 
 
 AnyBonus = Bonus[Any]

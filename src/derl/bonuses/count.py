@@ -12,11 +12,12 @@ from derl.core.errors import DerlError
 from derl.core.types import Discrete, Rollout, Spec
 
 
-def inverse_root_count(count: Float[Array, "*batch"]) -> Float[Array, "*batch"]:
-    """r^i = 1 / sqrt(N(s)), the paper's eq. count_curiosity, for N(s) >= 1; at most 1."""
+def inverse_root_count(count: Float[Array, "*batch"], capped: bool = True) -> Float[Array, "*batch"]:
+    """r^i = 1 / sqrt(N(s)), the paper's eq. count_curiosity, for N(s) >= 1; if capped, at most 1."""
     # A state is counted before it is rewarded, so N >= 1 unless visits weigh less than 1. Then a reward above 1 would
     # say that the state had been visited less than once; the authors' code caps it in the same way.
-    return 1.0 / jnp.maximum(1.0, jnp.sqrt(count))
+    root = jnp.sqrt(count)
+    return 1.0 / (jnp.maximum(1.0, root) if capped else root)
 
 
 def visits_in_rollout(states: Int[Array, "T E"], simultaneous: bool = False) -> Int[Array, "T E"]:
@@ -60,6 +61,8 @@ class Count(Bonus[CountState]):
     """Divide the bonus by the increment as well, as the authors' code does and the paper does not say."""
     looks: Looks = eqx.field(default="state", static=True)
     """Which state of a transition is counted and rewarded."""
+    capped: bool = eqx.field(default=True, static=True)
+    """At most 1 also while N is below 1. Without, the increment is only a factor, and normalisation cancels it."""
 
     def init(self, key: PRNGKeyArray, spec: Spec, num_envs: int) -> CountState:
         if not isinstance(spec.observation, Discrete):
@@ -69,8 +72,15 @@ class Count(Bonus[CountState]):
 
     def step(self, state: CountState, rollout: Rollout) -> tuple[CountState, Float[Array, "T E"]]:
         visits, by_then = count_visits(state.visits, looked_at(rollout, self.looks))
-        bonus = inverse_root_count(self.increment * by_then)
-        return CountState(visits), bonus / self.increment if self.divide_by_increment else bonus
+        return CountState(visits), self.reward(by_then)
+
+    def reward(self, visits: Int[Array, "*b"]) -> Float[Array, "*b"]:
+        """r^i of a state visited so often."""
+        bonus = inverse_root_count(self.increment * visits, self.capped)
+        return bonus / self.increment if self.divide_by_increment else bonus
+
+    def current(self, state: CountState, obs: Array, action: Array, next_obs: Array) -> Float[Array, "*b"]:
+        return self.reward(jnp.maximum(1, state.visits[obs if self.looks == "state" else next_obs]))
 
     def check(self) -> None:
         check_shared(self)

@@ -99,6 +99,8 @@ class HashCount(Bonus[HashCountState]):
     """Count all environments of a time step before rewarding any, as the authors' code does; else one after another."""
     looks: Looks = eqx.field(default="state", static=True)
     """Which state of a transition is counted and rewarded."""
+    capped: bool = eqx.field(default=True, static=True)
+    """At most 1 also while N is below 1. Without, the increment is only a factor, and normalisation cancels it."""
 
     def init(self, key: PRNGKeyArray, spec: Spec, num_envs: int) -> HashCountState:
         simhash = SimHash(key, spec.observation, self.key_bits)
@@ -107,7 +109,15 @@ class HashCount(Bonus[HashCountState]):
     def step(self, state: HashCountState, rollout: Rollout) -> tuple[HashCountState, Float[Array, "T E"]]:
         codes = state.simhash(looked_at(rollout, self.looks))
         visits, by_then = count_visits(state.visits, codes, self.simultaneous)
-        return HashCountState(visits, state.simhash), inverse_root_count(self.increment * by_then)
+        return HashCountState(visits, state.simhash), self.reward(by_then)
+
+    def reward(self, visits: Int[Array, "*b"]) -> Float[Array, "*b"]:
+        """r^i of a code seen so often."""
+        return inverse_root_count(self.increment * visits, self.capped)
+
+    def current(self, state: HashCountState, obs: Array, action: Array, next_obs: Array) -> Float[Array, "*b"]:
+        looked = obs if self.looks == "state" else next_obs
+        return self.reward(jnp.maximum(1, state.visits[state.simhash(looked[None])[0]]))
 
     def check(self) -> None:
         check_shared(self)

@@ -84,6 +84,10 @@ class RND(Bonus[RNDState]):
         (predictor, opt_state), bonus = jax.lax.scan(train, (state.predictor, state.opt_state), batches)
         return RNDState(state.target, predictor, opt_state), bonus
 
+    def current(self, state: RNDState, obs: Array, action: Array, next_obs: Array) -> Float[Array, "*b"]:
+        looked = obs if self.looks == "state" else next_obs
+        return squared_distillation_error(state.predictor(looked), state.target(looked))
+
     def check(self) -> None:
         check_shared(self)
         require_not_negative(self, "learning_rate", "loss_coef")

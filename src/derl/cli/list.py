@@ -12,7 +12,7 @@ from derl.bonuses import BONUSES
 from derl.cli.display import console
 from derl.envs import PAPER_TASKS, make
 from derl.envs.registry import families
-from derl.training.recipes import RECIPES, TABLE_1
+from derl.training.recipes import DESCRIPTIONS, RECIPES, TABLE_1
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ def main(args: list[str]) -> None:
     console.print(f"Any size works; families: {', '.join(families())}\n")
     table = Table("recipe", "row of Table 1", title="Recipes", title_justify="left", box=None)
     for name in RECIPES:
-        table.add_row(name, row_name(name) if name in TABLE_1 else "DeA2C Count with the KL constraints of section 7")
+        table.add_row(name, row_name(name) if name in TABLE_1 else DESCRIPTIONS[name])
     console.print(table)
     for title, things in (("Agents", AGENTS), ("Bonuses", BONUSES), ("Divergences", DIVERGENCES)):
         console.print()

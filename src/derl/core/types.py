@@ -37,6 +37,8 @@ class Spec(NamedTuple):
     num_actions: int
     truncates: bool = False
     """Whether an episode can end by a time limit that is not part of the task (so that values bootstrap there)."""
+    max_episode_steps: int = 0
+    """No episode is longer; filled in from the environment for the agents."""
 
 
 class Rollout(eqx.Module):

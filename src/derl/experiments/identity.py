@@ -9,10 +9,29 @@ from derl.core.errors import DerlError, require
 from derl.training.config import Config, Run, to_json
 from derl.training.version import versions
 
+ADDED = {
+    "updates_per_step": 0.0,
+    "recompute_bonus": False,
+    "output_gain": 2**0.5,
+    "capped": True,
+    "mixture": 0.0,
+    "mixture_floor": -3.0,
+    "mixture_weight": 1.0,
+}
+"""Settings that parts got after results had been stored, and the values with which nothing changes: left out of a
+description then, so that a run is still the run it was."""
+
+
+def as_before(part: Any) -> Any:
+    """A part of a description without added settings that change nothing."""
+    if not isinstance(part, dict):
+        return part
+    return {name: value for name, value in part.items() if name not in ADDED or value != ADDED[name]}
+
 
 def description(config: Config) -> dict[str, Any]:
     """Everything that decides a run's numbers, except its seed. The recipe's name is a label and does not count."""
-    data = json.loads(to_json(config))
+    data = {name: as_before(part) for name, part in json.loads(to_json(config)).items()}
     data.pop("recipe")
     custom = [str(v) for v in (*(p.get("kind") for p in data.values() if isinstance(p, dict)), data.get("env")) if v]
     for name in custom:

@@ -17,7 +17,7 @@ from derl.envs.base import AnyEnvironment
 
 
 class Decoupling(eqx.Module):
-    """How the exploiter learns from the explorer's data, and how close the two stay."""
+    """How the exploiter learns from the explorer's data, how close the two stay, and when both act."""
 
     period: int = eqx.field(default=1, static=True)
     """T_Dec: the exploiter learns after every so many rollouts."""
@@ -33,6 +33,12 @@ class Decoupling(eqx.Module):
     """Rollouts an actor-critic exploiter keeps to learn from (0: only the newest)."""
     replay_batch: int = eqx.field(default=1, static=True)
     """Kept rollouts drawn for each of its updates, beside the newest."""
+    mixture: float = 0.0
+    """Share of the episodes in which both policies act together, on the sum of what each prefers."""
+    mixture_floor: float = -3.0
+    """The exploiter's log-probabilities count for no less than this in the sum: it can advise, not forbid."""
+    mixture_weight: float = 1.0
+    """Weight of the explorer's preferences in the sum."""
 
     def check(self) -> None:
         """Raise a `DerlError` if a setting makes no sense."""
@@ -43,6 +49,8 @@ class Decoupling(eqx.Module):
             value = getattr(self, name)
             require(value >= 0, f"decoupling: {name} must not be negative, it is {value}")
         require(self.replay_batch >= 1, f"decoupling: replay_batch must be at least 1, not {self.replay_batch}")
+        require(0 <= self.mixture <= 1, f"decoupling: mixture must be between 0 and 1, not {self.mixture}")
+        require(self.mixture_weight >= 0, "decoupling: mixture_weight must not be negative")
 
 
 class Algorithm(eqx.Module):
@@ -59,11 +67,13 @@ class Algorithm(eqx.Module):
     normalise_rewards: bool = eqx.field(static=True)
     constrained: tuple[bool, bool] = eqx.field(static=True)
     """Whether the explorer and the exploiter are constrained at all: a weight of 0 should cost nothing."""
+    mixes: bool = eqx.field(default=False, static=True)
+    """Whether both policies act together in some episodes."""
 
     @property
     def rollout_length(self) -> int:
-        """Steps of each environment in one iteration."""
-        return self.explorer.rollout_length
+        """Steps of each environment in one iteration: what the explorer wants, or as many as the longest episode."""
+        return self.explorer.rollout_length or self.env.max_episode_steps
 
     @property
     def steps_per_iteration(self) -> int:
@@ -90,7 +100,7 @@ class Algorithm(eqx.Module):
     @property
     def agent_spec(self) -> Spec:
         """The environment as the agents see it: normalised observations are vectors."""
-        spec = self.env.spec
+        spec = self.env.spec._replace(max_episode_steps=self.env.max_episode_steps)
         if not self.normalise_observations:
             return spec
         shape = (spec.observation.size,) if isinstance(spec.observation, Discrete) else spec.observation.shape

@@ -96,6 +96,11 @@ class Config:
             self.exploiter is not None or not any(alphas),
             "decoupling: a divergence constraint needs an exploiter; this recipe has none",
         )
+        require(self.exploiter is not None or not decoupling.mixture, "decoupling: a mixture needs an exploiter")
+        require(
+            not (self.explorer.recomputes and self.normalise_observations),
+            "an explorer that recomputes its bonus needs observations as they are: turn normalise_observations off",
+        )
         env = self.make_env()
         self.protocol.budget(env)
         if shapes:
@@ -117,6 +122,7 @@ class Config:
             self.normalise_observations,
             self.normalise_rewards,
             (alphas[0] != 0, alphas[1] != 0),
+            self.decoupling.mixture != 0,
         )
 
     def with_value(self, path: str, value: Any) -> "Config":
@@ -128,6 +134,9 @@ class Config:
 
 
 def _replace(obj: Any, names: Sequence[str], value: Any, path: str) -> Any:
+    if isinstance(obj, Mapping):
+        # Options of a task: any name, which the task itself will check. Whole numbers may come as text or floats.
+        return {**obj, names[0]: int(value) if isinstance(value, float) and value.is_integer() else value}
     fields = {f.name: f for f in dataclasses.fields(obj)} if dataclasses.is_dataclass(obj) else {}
     if names[0] not in fields:
         raise UnknownNameError("setting", path, ())

@@ -12,7 +12,8 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PRNGKeyArray, Shaped
 
 from derl.agents.base import AnyAgent, Clock, Constraint, Experience, Metrics, learn_if
-from derl.bonuses.normalise import BonusScale, normalise
+from derl.bonuses.base import CurrentBonus
+from derl.bonuses.normalise import BonusScale, normalise, running_size
 from derl.core.running import Moments, RewardScale
 from derl.core.types import Box, Discrete, Rollout, Spec, empty_rollout, join_rollouts
 from derl.training.algorithm import Algorithm
@@ -56,8 +57,13 @@ def as_vector(spec: Spec, obs: Shaped[Array, "*b_obs"]) -> Float[Array, "*b_obs"
 
 def explorer_rewards(algorithm: Algorithm, r_e: Float[Array, "T E"], r_i: Float[Array, "T E"]) -> Float[Array, "T E"]:
     """r_t = r^e_t + lambda r^i_t, or lambda r^i_t alone."""
-    r_i = algorithm.bonus.scale * r_i
+    r_i = bonus_weight(algorithm) * r_i
     return r_e + r_i if algorithm.explorer_reward == "both" else r_i
+
+
+def bonus_weight(algorithm: Algorithm) -> float | Array:
+    """lambda; 1 where the bonus is measured by its own recent size, which would contain lambda too."""
+    return 1.0 if algorithm.bonus.normalise == "recent" else algorithm.bonus.scale
 
 
 def key_for(key: PRNGKeyArray, clock: Clock, purpose: int) -> PRNGKeyArray:
@@ -74,8 +80,8 @@ def iterate(algorithm: Algorithm, state: RunState, clock: Clock) -> tuple[RunSta
     """One rollout and all the learning it brings."""
     act_key, env_key, learn_key = (key_for(state.key, clock, purpose) for purpose in range(3))
 
-    def policy(obs):
-        return algorithm.explorer.logits(state.explorer, encode(algorithm, state.obs_moments, obs), clock)
+    def policy(obs, luck=None):
+        return behaviour(algorithm, state, clock, encode(algorithm, state.obs_moments, obs), luck)
 
     collector, rollout, log_mu = collect(
         algorithm.env, policy, state.collector, act_key, env_key, algorithm.rollout_length
@@ -87,7 +93,7 @@ def iterate(algorithm: Algorithm, state: RunState, clock: Clock) -> tuple[RunSta
     state, rollout = take_in(algorithm, state, rollout)
     state = eqx.tree_at(lambda s: (s.collector, s.bonus, s.bonus_scale), state, (collector, bonus_state, bonus_scale))
     metrics: Metrics = {"bonus": r_i.mean()}
-    explore = Experience(rollout.with_reward(explorer_rewards(algorithm, rollout.reward, r_i)))
+    explore = to_explore(algorithm, state, rollout, r_i)
     exploit = Experience(rollout, log_mu)
     keys = jax.random.split(learn_key)
     state, explorer_metrics = update_explorer(algorithm, state, keys[0], clock, explore)
@@ -96,6 +102,30 @@ def iterate(algorithm: Algorithm, state: RunState, clock: Clock) -> tuple[RunSta
         state, exploiter_metrics = update_exploiter(algorithm, state, keys[1], clock, exploit)
         metrics |= exploiter_metrics
     return state, metrics
+
+
+def behaviour(
+    algorithm: Algorithm, state: RunState, clock: Clock, obs: Shaped[Array, "E *obs"], luck: Float[Array, " E"] | None
+) -> Float[Array, "E A"]:
+    """Who acts: the explorer, or in the episodes of a mixture both, on the sum of what each prefers."""
+    explorer, exploiter, decoupling = algorithm.explorer, algorithm.exploiter, algorithm.decoupling
+    if not algorithm.mixes or exploiter is None or luck is None:
+        return explorer.logits(state.explorer, obs, clock)
+    wanted = explorer.preferences(state.explorer, obs, clock)
+    advice = jnp.maximum(exploiter.settled_log_probs(state.exploiter, obs), decoupling.mixture_floor)
+    both = (luck < decoupling.mixture)[:, None]
+    wanted = jnp.where(both, advice + decoupling.mixture_weight * wanted, wanted)
+    return explorer.act_on(state.explorer, wanted, clock)
+
+
+def to_explore(algorithm: Algorithm, state: RunState, rollout: Rollout, r_i: Float[Array, "T E"]) -> Experience:
+    """What the explorer learns from: its rollout with r^e + lambda r^i, or with r^e and how to compute r^i anew."""
+    if not algorithm.explorer.recomputes:
+        return Experience(rollout.with_reward(explorer_rewards(algorithm, rollout.reward, r_i)))
+    weight = bonus_weight(algorithm) / running_size(algorithm.bonus.normalise, state.bonus_scale)
+    now = CurrentBonus(algorithm.bonus, state.bonus, weight)
+    # What is kept is the reward without the bonus.
+    return Experience(rollout.with_reward(explorer_rewards(algorithm, rollout.reward, 0 * r_i)), bonus=now)
 
 
 def take_in(algorithm: Algorithm, state: RunState, rollout: Rollout) -> tuple[RunState, Rollout]:
@@ -128,9 +158,10 @@ def constraint(algorithm: Algorithm, alpha: float | Array, log_probs: Float[Arra
 
 def learn_repeatedly(agent: AnyAgent, state, key, spec, clock, experience: Experience) -> tuple[Any, Metrics]:
     """Let an agent learn as often as it wants to after a rollout."""
-    if agent.updates_per_rollout == 1:
+    updates = agent.updates(experience.rollout.reward.size)
+    if updates == 1:
         return agent.learn(state, key, spec, clock, experience)
-    keys = jax.random.split(key, agent.updates_per_rollout)
+    keys = jax.random.split(key, updates)
     state, metrics = jax.lax.scan(lambda s, k: agent.learn(s, k, spec, clock, experience), state, keys)
     return state, jax.tree.map(lambda m: m.mean(0), metrics)
 
@@ -143,7 +174,7 @@ def update_explorer(
     if algorithm.constrained[0] and algorithm.exploiter is not None:
         exploiting = algorithm.exploiter.settled_log_probs(state.exploiter, experience.rollout.obs)
         near = constraint(algorithm, algorithm.decoupling.alpha_explorer, exploiting)
-        experience = Experience(experience.rollout, None, near)
+        experience = Experience(experience.rollout, None, near, experience.bonus)
     learnt = explorer.observe(state.explorer, clock, experience)
     learnt, metrics = learn_repeatedly(explorer, learnt, key, algorithm.agent_spec, clock, experience)
     return eqx.tree_at(lambda s: s.explorer, state, learnt), metrics
@@ -236,7 +267,7 @@ def blank_run(algorithm: Algorithm, key: PRNGKeyArray) -> RunState:
     recent, segments = data_buffers(algorithm)
     return RunState(
         key=run_key,
-        collector=start_collector(algorithm.env, env_key, envs),
+        collector=start_collector(algorithm.env, env_key, envs, algorithm.mixes),
         explorer=algorithm.explorer.init(explorer_key, agent_spec, envs, length),
         bonus=algorithm.bonus.init(bonus_key, spec, envs),
         bonus_scale=BonusScale.init(envs),

@@ -27,7 +27,8 @@ def stack(algorithms: Sequence[Algorithm]) -> Algorithm:
     If some are constrained and others not, the others get the constraint too, with weight 0.
     """
     constrained = (any(a.constrained[0] for a in algorithms), any(a.constrained[1] for a in algorithms))
-    algorithms = [dataclasses.replace(a, constrained=constrained) for a in algorithms]
+    mixes = any(a.mixes for a in algorithms)
+    algorithms = [dataclasses.replace(a, constrained=constrained, mixes=mixes) for a in algorithms]
     structures = {jax.tree.structure(a) for a in algorithms}
     if len(structures) != 1:
         raise ValueError("runs of one population must share their structure")

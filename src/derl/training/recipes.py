@@ -17,6 +17,7 @@ from derl.envs import make
 from derl.envs.registry import family
 from derl.training.algorithm import Decoupling
 from derl.training.config import Config, Protocol
+from derl.training.own import OWN, own_recipe
 
 Family = str
 """DeepSea or Hallway; other tasks use DeepSea's settings."""
@@ -119,7 +120,9 @@ TABLE_1 = (
     *[f"{name}-{bonus}" for name in EXPLOITERS for bonus in ("count", "icm")],
 )
 """The 18 rows of Table 1, in its order."""
-RECIPES = (*TABLE_1, "dea2c-count-kl")
+DESCRIPTIONS = {"dea2c-count-kl": "DeA2C Count with the KL constraints of section 7", **OWN}
+"""What the recipes beyond Table 1 are."""
+RECIPES = (*TABLE_1, *DESCRIPTIONS)
 """Every recipe."""
 
 
@@ -128,6 +131,8 @@ def recipe(name: str, task: str, **env_options) -> Config:
     key = name.lower()
     if key not in RECIPES:
         raise UnknownNameError("recipe", name, RECIPES)
+    if key in OWN:
+        return own_recipe(key, task, **env_options)
     hallway = family(make(task, **env_options)) == "Hallway"
     algorithm, _, bonus = key.removesuffix("-kl").partition("-")
     config = Config(task, a2c(hallway), bonus_of(algorithm, bonus or "none", hallway), recipe=key)

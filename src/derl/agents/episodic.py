@@ -1,0 +1,128 @@
+"""An actor-critic that learns from replayed whole episodes of whoever acted, corrected by V-trace."""
+
+from typing import ClassVar
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import optax
+from jaxtyping import Array, Float, Int, PRNGKeyArray
+
+from derl.agents.a2c import policy_loss, value_loss
+from derl.agents.actor_critic import ActorCritic, ActorCriticAgent, Correction, entropy
+from derl.agents.base import Clock, Experience, Metrics, learn_if
+from derl.agents.episodes import EpisodeReplay, Episodes
+from derl.agents.returns import select
+from derl.core.errors import require
+from derl.core.optimiser import apply_gradient
+from derl.core.types import Spec
+
+
+class EpisodicLearner(eqx.Module):
+    """The part of the agent that gradient steps change."""
+
+    network: ActorCritic
+    average: ActorCritic | None
+    """A running average of the network's weights."""
+    opt_state: optax.OptState
+
+
+class EpisodicState(eqx.Module):
+    """What the agent has learnt and remembers."""
+
+    learner: EpisodicLearner
+    replay: EpisodeReplay
+
+    @property
+    def acting(self) -> ActorCritic:
+        """The network whose policy counts."""
+        return self.learner.network if self.learner.average is None else self.learner.average
+
+
+class EpisodicA2C(ActorCriticAgent):
+    """A2C on episodes drawn from a replay memory, each seen from its first step to its last.
+
+    Returns then need no bootstrap within an episode, and V-trace cuts them only where the policy would have acted
+    differently: what followed a good action reaches it at once, however old the episode is.
+    """
+
+    correction: Correction = eqx.field(default="vtrace", static=True)
+    """How data of other policies are corrected."""
+    capacity: int = eqx.field(default=100_000, static=True)
+    """Steps the replay memory holds, if all episodes are of the greatest length."""
+    batch_steps: int = eqx.field(default=256, static=True)
+    """Steps per update: as many episodes of the greatest length as fit, at least `min_episodes`."""
+    min_episodes: int = eqx.field(default=2, static=True)
+    """Episodes per update at least."""
+    averaged: bool = eqx.field(default=False, static=True)
+    """Whether the policy that counts is that of a running average of the weights, rather than of the newest."""
+    average_rate: float = 0.01
+    """How far the average moves towards the network after each update."""
+
+    uses_rollout: ClassVar[bool] = False
+
+    def init(self, key: PRNGKeyArray, spec: Spec, num_envs: int, rollout_length: int) -> EpisodicState:  # pyright: ignore
+        fresh = super().init(key, spec, num_envs, rollout_length)
+        average = jax.tree.map(jnp.copy, fresh.network) if self.averaged else None
+        replay = EpisodeReplay.init(spec, num_envs, self.capacity, rollout_length)
+        return EpisodicState(EpisodicLearner(fresh.network, average, fresh.opt_state), replay)
+
+    def logits(self, state: EpisodicState, obs: Array, clock: Clock) -> Float[Array, "*b A"]:  # pyright: ignore
+        return state.acting.actor(obs)
+
+    def greedy(self, state: EpisodicState, obs: Array) -> Int[Array, "*b"]:  # pyright: ignore
+        return jnp.argmax(state.acting.actor(obs), axis=-1)
+
+    def observe(self, state: EpisodicState, clock: Clock, experience: Experience) -> EpisodicState:  # pyright: ignore
+        rollout, log_mu = experience.rollout, experience.behaviour
+        if log_mu is None:
+            log_mu = self.log_probs(state, rollout.obs, clock)  # pyright: ignore[reportArgumentType]
+        replay = state.replay.write(clock, rollout, select(log_mu, rollout.action))
+        return EpisodicState(state.learner, replay)
+
+    def loss(self, network: ActorCritic, spec: Spec, episodes: Episodes) -> tuple[Float[Array, ""], Metrics]:
+        """Policy loss + value loss - entropy bonus, each a mean over the steps of the episodes."""
+        rollout, alive = episodes.rollout, episodes.alive / episodes.alive.mean()
+        log_pi = network.log_probs(rollout.obs)
+        v_t = network.value(rollout.obs)
+        # Where nothing is truncated every episode ends by itself, and what comes after has no value.
+        after = network.value(rollout.next_obs) if spec.truncates else jnp.concatenate([v_t[1:], 0 * v_t[:1]])
+        log_rho = select(log_pi, rollout.action) - episodes.log_mu
+        targets = jax.lax.stop_gradient(self.targets(rollout, v_t, after, jnp.exp(log_rho)))
+        metrics = {
+            "policy_loss": policy_loss(
+                select(log_pi, rollout.action), targets.advantage, targets.policy_weight * alive
+            ),
+            "value_loss": value_loss(v_t, targets.value, targets.value_weight * alive),
+            "entropy": (entropy(log_pi) * alive).mean(),
+        }
+        total = metrics["policy_loss"] + self.value_coef * metrics["value_loss"]
+        total = total - self.entropy_coef * metrics["entropy"]
+        metrics["importance_weight"] = (jnp.exp(log_rho) * alive).mean()
+        return total, metrics
+
+    def learn(  # pyright: ignore[reportIncompatibleMethodOverride]
+        self, state: EpisodicState, key: PRNGKeyArray, spec: Spec, clock: Clock, experience: Experience
+    ) -> tuple[EpisodicState, Metrics]:
+        replay = state.replay
+        batch = max(self.min_episodes, self.batch_steps // replay.longest)
+
+        def step(learner: EpisodicLearner) -> tuple[EpisodicLearner, Metrics]:
+            episodes = replay.draw(key, batch)
+            (_, metrics), gradient = eqx.filter_value_and_grad(self.loss, has_aux=True)(learner.network, spec, episodes)
+            network, opt_state, norm = apply_gradient(self.optimiser, learner.network, learner.opt_state, gradient)
+            average = learner.average
+            if average is not None:
+                average = jax.tree.map(lambda a, w: a + self.average_rate * (w - a), average, network)
+            return EpisodicLearner(network, average, opt_state), metrics | {"grad_norm": norm}
+
+        # The predicate is shared by a population, so this stays a branch; the memory is only read inside it.
+        learner, metrics = learn_if(replay.ready(clock), step, state.learner)
+        return EpisodicState(learner, replay), metrics
+
+    def check(self) -> None:
+        super().check()
+        require(self.capacity >= 1, f"EpisodicA2C: capacity must be positive, not {self.capacity}")
+        require(self.batch_steps >= 1, f"EpisodicA2C: batch_steps must be positive, not {self.batch_steps}")
+        require(self.min_episodes >= 1, f"EpisodicA2C: min_episodes must be positive, not {self.min_episodes}")
+        require(0 < self.average_rate <= 1, f"EpisodicA2C: average_rate must be in (0, 1], not {self.average_rate}")

@@ -1,0 +1,80 @@
+"""A Q-network that is optimistic about what was hardly tried, where it acts and where it bootstraps."""
+
+from typing import Literal, get_args
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int, PRNGKeyArray
+
+from derl.agents.base import Clock, Experience
+from derl.agents.dqn import DQN, DQNState, Memory
+from derl.agents.optimism import AnyOptimism, CountOptimism, DistilledOptimism, HashOptimism
+from derl.bonuses.base import CurrentBonus
+from derl.core.errors import UnknownNameError, require
+from derl.core.types import Spec
+
+Kind = Literal["count", "hash", "distilled"]
+
+
+class OptimisticDQN(DQN):
+    """DQN on Q+(s, a) = Q(s, a) + C o(s, a), where o is 1 for an action never tried in s and falls towards 0.
+
+    Q+ picks the action, and Q+ is what a target bootstraps from; the network itself learns only Q. So an untried
+    action attracts from afar, through the values of the states that lead to it.
+    """
+
+    optimism: Kind = eqx.field(default="count", static=True)
+    """How tries are known: a table of (s, a), a table of (hash of s, a), or a distilled random network."""
+    optimism_weight: float = 1.0
+    """C: what an untried action is worth, in units of the explorer's reward."""
+    optimism_power: float = 2.0
+    """How fast optimism falls: (n + 1)^-power after n tries, or a prediction's error to this power."""
+    optimism_bits: int = eqx.field(default=16, static=True)
+    """Length of the hash."""
+    optimism_learning_rate: float = 3e-3
+    """Of the distilled network."""
+
+    @property
+    def untried(self) -> AnyOptimism:
+        """The part that knows what was tried."""
+        if self.optimism == "count":
+            return CountOptimism(self.optimism_power)
+        if self.optimism == "hash":
+            return HashOptimism(self.optimism_power, self.optimism_bits)
+        return DistilledOptimism(self.optimism_power, self.optimism_learning_rate)
+
+    def init(self, key: PRNGKeyArray, spec: Spec, num_envs: int, rollout_length: int) -> DQNState:
+        state = super().init(key, spec, num_envs, rollout_length)
+        untried = self.untried.init(jax.random.fold_in(key, 1), spec)
+        return eqx.tree_at(lambda s: s.optimism, state, untried, is_leaf=lambda x: x is None)
+
+    def term(self, state: DQNState, obs: Array) -> Float[Array, "*b A"]:
+        """C o(s, .)."""
+        return self.optimism_weight * jax.lax.stop_gradient(self.untried.term(state.optimism, obs))
+
+    def preferences(self, state: DQNState, obs: Array, clock: Clock) -> Float[Array, "*b A"]:
+        return super().preferences(state, obs, clock) + self.term(state, obs)
+
+    def greedy(self, state: DQNState, obs: Array) -> Int[Array, "*b"]:
+        return jnp.argmax(state.learner.network(obs) + self.term(state, obs), axis=-1)
+
+    def observe(self, state: DQNState, clock: Clock, experience: Experience) -> DQNState:
+        state = super().observe(state, clock, experience)
+        rollout = experience.rollout
+        return eqx.tree_at(
+            lambda s: s.optimism, state, self.untried.observe(state.optimism, rollout.obs, rollout.action)
+        )
+
+    def refresh(self, state: DQNState, batch: Memory, bonus: CurrentBonus | None) -> Memory:
+        batch = super().refresh(state, batch, bonus)
+        return batch._replace(optimism=self.term(state, batch.bootstrap_obs))  # pyright: ignore[reportArgumentType]
+
+    def check(self) -> None:
+        super().check()
+        if self.optimism not in get_args(Kind):
+            raise UnknownNameError("optimism", self.optimism, get_args(Kind))
+        require(not self.frozen_targets, "OptimisticDQN: frozen_targets would freeze the optimism too; turn it off")
+        for name in ("optimism_weight", "optimism_power", "optimism_learning_rate"):
+            require(getattr(self, name) >= 0, f"OptimisticDQN: {name} must not be negative")
+        require(self.optimism_bits >= 1, f"OptimisticDQN: optimism_bits must be positive, not {self.optimism_bits}")

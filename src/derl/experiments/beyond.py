@@ -1,0 +1,71 @@
+"""What the library's own recipe can do, as data: every task of the paper, held-out variants, and each part left out."""
+
+from derl.envs.registry import PAPER_TASKS
+from derl.experiments.cases import Case, Setting
+from derl.experiments.experiment import Experiment, Part, product
+from derl.experiments.paper import INCREMENTS, LAMBDAS
+
+SENSITIVITY_TASKS = ("DeepSea-10", "Hallway-10-10")
+TWENTY, TEN, FIVE = tuple(range(20)), tuple(range(10)), tuple(range(5))
+HELD_OUT_SEEDS = tuple(range(1000, 1010))
+"""Seeds that no hyper-parameter was chosen on."""
+
+HELD_OUT: tuple[tuple[str, dict[str, Setting]], ...] = (
+    ("DeepSea-20", {"env_options.mapping_seed": 1001.0}),
+    ("DeepSea-30", {"env_options.mapping_seed": 1002.0}),
+    ("DeepSea-20", {"env_options.stochastic": True, "protocol.evaluation_episodes": 64}),
+    ("Hallway-5-30", {}),
+    ("Hallway-15-40", {"env_options.horizon": 50.0}),
+    ("Hallway-20-20", {"env_options.random_start": True, "protocol.evaluation_episodes": 64}),
+)
+"""Tasks that no hyper-parameter was chosen on: other mappings, other shapes, chance, other starts."""
+
+ABLATIONS: dict[str, dict[str, Setting]] = {
+    "no optimism": {"explorer.optimism_weight": 0.0},
+    "bonus as it was": {"explorer.recompute_bonus": False},
+    "bonus not normalised": {"bonus.normalise": "none"},
+    "no mixture": {"decoupling.mixture": 0.0},
+    "policy changes at every step": {"explorer.collect_steps": 1},
+    "one explorer update per step": {"explorer.updates_per_step": 1.0},
+    "no correction": {"exploiter.correction": "none"},
+    "ten times the entropy bonus": {"exploiter.entropy_coef": 0.01},
+    "newest weights": {"exploiter.averaged": False},
+    "explorer sees both rewards": {"explorer_reward": "both"},
+}
+"""The recipe with one part changed."""
+ABLATION_TASKS = ("DeepSea-20", "Hallway-20-20")
+
+
+def held_out() -> tuple[Case, ...]:
+    """The held-out cases."""
+    return tuple(Case.of("derl", task, changes) for task, changes in HELD_OUT)
+
+
+def ablations() -> tuple[Case, ...]:
+    """The recipe without each of its parts."""
+    return tuple(Case.of("derl", task, changes) for task in ABLATION_TASKS for changes in ABLATIONS.values())
+
+
+def sensitivity() -> tuple[Case, ...]:
+    """The paper's sweeps of lambda and of the count increment."""
+    return (
+        *product(SENSITIVITY_TASKS, ("derl",), vary={"bonus.scale": LAMBDAS}),
+        *product(SENSITIVITY_TASKS, ("derl",), vary={"bonus.increment": INCREMENTS}),
+    )
+
+
+def beyond() -> Experiment:
+    """The recipe `derl` on everything."""
+    deep = (
+        Case.of("derl", "DeepSea-50", {"protocol.episodes": 3_000}),
+        Case.of("derl", "DeepSea-100", {"protocol.episodes": 5_000, "protocol.evaluate_every": 50}),
+    )
+    parts = (
+        Part(product(PAPER_TASKS, ("derl",)), TWENTY),
+        Part(product(SENSITIVITY_TASKS, ("derl-hash-count", "derl-rnd")), TEN),
+        Part(sensitivity(), FIVE),
+        Part(held_out(), HELD_OUT_SEEDS),
+        Part(ablations(), FIVE),
+        Part(deep, FIVE),
+    )
+    return Experiment("beyond", parts, "The library's own recipe, beyond the paper")

@@ -1,0 +1,101 @@
+"""The library's own recipes, each one set of hyper-parameters for every task; see docs/algorithms/derl.md."""
+
+from dataclasses import replace
+
+from derl.agents import BootstrappedDQN, EpisodicA2C, OptimisticDQN
+from derl.bonuses import RND, Count, HashCount, NoBonus
+from derl.bonuses.base import AnyBonus
+from derl.training.algorithm import Decoupling
+from derl.training.config import Config, Protocol
+
+PROTOCOL = Protocol(episodes=2_000, evaluate_every=10, evaluation_episodes=8)
+"""Twenty to fifty times shorter than the paper's, and looked at a hundred times as often."""
+
+EXPLORER = OptimisticDQN(
+    # One policy for a whole episode: whoever changes his mind at every step never stays anywhere for long.
+    collect_steps=0,
+    updates_per_step=2.0,
+    n_steps=1,
+    batch_size=128,
+    capacity=100_000,
+    learning_rate=1e-3,
+    adam_epsilon=1e-5,
+    max_grad_norm=10.0,
+    target_rate=0.25,
+    epsilon_start=0.0,
+    epsilon_end=0.0,
+    recompute_bonus=True,
+    # All actions start equal: what makes a difference is optimism, and soon what was learnt.
+    output_gain=0.01,
+    optimism_weight=3.3,
+    optimism_power=2.0,
+)
+"""A greedy Q-network on the bonus alone, whose discounted sums are about 1; the untried is worth three of them."""
+
+EXPLOITER = EpisodicA2C(
+    updates_per_step=1.0,
+    batch_steps=128,
+    capacity=100_000,
+    learning_rate=1e-3,
+    adam_epsilon=1e-5,
+    max_grad_norm=10.0,
+    # The actions of Hallway differ by a few hundredths in value: an entropy bonus of that size would undo them.
+    entropy_coef=1e-3,
+    averaged=True,
+    average_rate=0.01,
+)
+"""An actor-critic on replayed whole episodes."""
+
+DECOUPLING = Decoupling(mixture=0.5, mixture_floor=-3.0, mixture_weight=0.3)
+
+BOOTSTRAPPED = BootstrappedDQN(
+    collect_steps=0,
+    updates_per_step=1.0,
+    n_steps=1,
+    batch_size=128,
+    capacity=100_000,
+    learning_rate=1e-3,
+    adam_epsilon=1e-5,
+    max_grad_norm=10.0,
+    target_rate=0.25,
+    epsilon_start=0.0,
+    epsilon_end=0.0,
+    heads=20,
+    prior_scale=5.0,
+)
+"""Bootstrapped DQN with random priors, as bsuite sets it (which copies its target every 4 updates)."""
+
+BONUSES: dict[str, tuple[AnyBonus, str]] = {
+    "count": (Count(normalise="recent", capped=False), "count"),
+    "hash-count": (HashCount(normalise="recent", capped=False), "hash"),
+    "rnd": (RND(normalise="recent", learning_rate=1e-4), "distilled"),
+}
+"""The bonuses the recipe is made for, and what knows the tries of actions beside them."""
+
+OWN = {
+    "derl": "the library's own: optimistic Q-explorer on counts, V-trace exploiter on episodes",
+    "derl-hash-count": "the same with Hash-Count, for any observations",
+    "derl-rnd": "the same with RND and distilled optimism, without a table",
+    "bootdqn": "Bootstrapped DQN with random priors, the usual answer to DeepSea, to compare with",
+}
+"""Every recipe of this room, and what it is."""
+
+
+def own_recipe(name: str, task: str, **env_options) -> Config:
+    """One of the recipes in `OWN`, for a task."""
+    if name == "bootdqn":
+        config = Config(task, BOOTSTRAPPED, NoBonus(), protocol=PROTOCOL, recipe=name, num_envs=1)
+        return replace(config, env_options=env_options)
+    bonus, optimism = BONUSES[name.removeprefix("derl").removeprefix("-") or "count"]
+    return Config(
+        task,
+        replace(EXPLORER, optimism=optimism),
+        bonus,
+        EXPLOITER,
+        DECOUPLING,
+        PROTOCOL,
+        recipe=name,
+        env_options=env_options,
+        num_envs=1,
+        explorer_reward="intrinsic",
+    )

@@ -1,0 +1,71 @@
+"""An ensemble: who acts, who learns from what, and what is bootstrapped from."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from agents.building import ACTIONS, KEY, SPEC, random_rollout
+from derl.agents import BootstrappedDQN
+from derl.agents.base import Experience
+from derl.agents.dqn import Memory
+
+AGENT = BootstrappedDQN(
+    n_steps=1,
+    gamma=0.9,
+    hidden=(6,),
+    batch_size=4,
+    capacity=16,
+    heads=3,
+    prior_scale=2.0,
+    epsilon_start=0.0,
+    epsilon_end=0.0,
+)
+BATCH = Memory(
+    jnp.asarray([0, 1]), jnp.asarray([2, 0]), jnp.asarray([0.5, 0.0]), jnp.asarray([0.9, 0.0]), jnp.asarray([1, 4])
+)
+
+
+def parts(state, networks, obs):
+    """Each network's own values plus twice its prior's."""
+    learnt, prior = (jax.vmap(lambda n: n(obs))(nets) for nets in (networks, state.optimism.priors))
+    return np.asarray(learnt + 2.0 * prior)
+
+
+def test_one_network_acts_for_a_rollout_and_the_mean_is_greedy():
+    state, obs = AGENT.init(KEY, SPEC, 2, 4), jnp.arange(5)
+    values = parts(state, state.learner.network, obs)
+    assert values.shape == (3, 5, ACTIONS)
+    acting = {
+        int(np.abs(values - np.asarray(AGENT.preferences(state, obs, c))).sum((1, 2)).argmin()) for c in range(30)
+    }
+    assert acting == {0, 1, 2}
+    np.testing.assert_array_equal(AGENT.greedy(state, obs), values.mean(0).argmax(-1))
+
+
+def test_each_network_bootstraps_from_itself_and_learns_only_from_its_own_steps():
+    state = AGENT.init(KEY, SPEC, 2, 4)
+    mask = jnp.asarray([[True, False], [True, True], [False, False]])
+    q = parts(state, state.learner.network, BATCH.obs)
+    after = parts(state, state.learner.network, BATCH.bootstrap_obs)
+    wanted = 0.0
+    for k in range(3):
+        for b in range(2):
+            target = float(BATCH.reward[b] + BATCH.discount[b] * after[k, b].max())
+            wanted += float(mask[k, b]) * (q[k, b, int(BATCH.action[b])] - target) ** 2 / 2
+    loss, gradient = jax.value_and_grad(lambda n: AGENT.ensemble_loss(n, state, BATCH, mask)[0])(state.learner.network)
+    np.testing.assert_allclose(loss, wanted, rtol=1e-4)
+    norms = np.asarray(jax.vmap(lambda g: sum(jnp.abs(x).sum() for x in jax.tree.leaves(g)))(gradient))
+    assert norms[0] > 0
+    assert norms[1] > 0
+    assert norms[2] == 0
+
+
+def test_it_learns_from_memory_and_leaves_its_priors_alone():
+    state, experience = AGENT.init(KEY, SPEC, 2, 4), Experience(random_rollout(0))
+    state = AGENT.observe(state, jnp.asarray(0), experience)
+    learnt, metrics = jax.jit(AGENT.learn, static_argnums=2)(state, KEY, SPEC, jnp.asarray(0), experience)
+    assert float(metrics["updated"]) == 1
+    changed = jax.tree.map(lambda a, b: bool((a != b).any()), learnt.learner.network, state.learner.network)
+    assert any(jax.tree.leaves(changed))
+    same = jax.tree.map(lambda a, b: bool((a == b).all()), learnt.optimism.priors, state.optimism.priors)
+    assert all(jax.tree.leaves(same))

@@ -1,0 +1,86 @@
+"""The actor-critic on whole episodes: what its loss is, and what it leaves out."""
+
+import dataclasses
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from agents.building import KEY, SPEC, chosen, log_softmax, numpy_mlp, random_log_probs, random_rollout, random_state
+from derl.agents import EpisodicA2C
+from derl.agents.base import Experience
+from derl.agents.episodes import Episodes
+
+AGENT = EpisodicA2C(gamma=0.9, entropy_coef=0.3, value_coef=0.7, hidden=(6,), capacity=40)
+LENGTHS = (3, 4)
+
+
+def episodes_of(seed: int) -> Episodes:
+    """Two episodes of different lengths, with the beginning of another one behind the shorter."""
+    rollout = random_rollout(seed)
+    ends = jnp.asarray(np.arange(4)[:, None] == np.array(LENGTHS) - 1)
+    rollout = eqx.tree_at(lambda r: r.terminated, rollout, ends)
+    alive = jnp.asarray(np.arange(4)[:, None] < np.array(LENGTHS), jnp.float32)
+    log_mu = chosen(random_log_probs(seed), rollout.action)
+    return Episodes(rollout, jnp.asarray(log_mu), alive)
+
+
+def plain_loss(network, episodes: Episodes) -> float:
+    """One episode after the other, in NumPy, straight from the definition of V-trace."""
+    rollout, sums = episodes.rollout, np.zeros(3)
+    for e, length in enumerate(LENGTHS):
+        obs, action, r = (np.asarray(x)[:length, e] for x in (rollout.obs, rollout.action, rollout.reward))
+        log_pi = log_softmax(numpy_mlp(network.actor, obs))
+        v = np.append(numpy_mlp(network.critic, obs)[:, 0], 0.0)
+        rho = np.minimum(1, np.exp(chosen(log_pi, action) - np.asarray(episodes.log_mu)[:length, e]))
+        vs = np.zeros(length + 1)
+        for t in reversed(range(length)):
+            delta = rho[t] * (r[t] + 0.9 * v[t + 1] - v[t])
+            vs[t] = v[t] + delta + 0.9 * rho[t] * (vs[t + 1] - v[t + 1])
+        advantage = r + 0.9 * vs[1:] - v[:-1]
+        sums[0] -= (rho * advantage * chosen(log_pi, action)).sum()
+        sums[1] += ((v[:-1] - vs[:-1]) ** 2).sum()
+        sums[2] -= (np.exp(log_pi) * log_pi).sum()
+    return float(sums @ np.array([1, 0.7, -0.3]) / sum(LENGTHS))
+
+
+def test_the_loss_is_a_mean_over_the_steps_of_the_episodes():
+    network, episodes = random_state(AGENT).network, episodes_of(3)
+    total, _ = jax.jit(AGENT.loss, static_argnums=1)(network, SPEC, episodes)
+    np.testing.assert_allclose(total, plain_loss(network, episodes), rtol=1e-4)
+
+
+def test_what_pads_an_episode_does_not_matter():
+    network, episodes, other = random_state(AGENT).network, episodes_of(3), episodes_of(4)
+    padding = episodes.alive == 0
+    mixed = jax.tree.map(lambda a, b: jnp.where(padding, b, a) if a.shape == padding.shape else a, episodes, other)
+    mixed = mixed._replace(alive=episodes.alive)
+    gradients = [jax.grad(lambda n, e=e: AGENT.loss(n, SPEC, e)[0])(network) for e in (episodes, mixed)]
+    for a, b in zip(*map(jax.tree.leaves, gradients), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-7)
+
+
+def test_the_average_follows_the_network_and_is_what_acts():
+    agent = dataclasses.replace(AGENT, averaged=True, average_rate=0.25, learning_rate=0.1)
+    spec = SPEC._replace(max_episode_steps=4)
+    state = agent.init(KEY, spec, 2, 4)
+    experience = Experience(episodes_of(0).rollout, random_log_probs(0))
+    before = state.learner.average
+    state = agent.observe(state, jnp.asarray(0), experience)
+    state, metrics = agent.learn(state, KEY, spec, jnp.asarray(0), experience)
+    assert float(metrics["updated"]) == 1
+    wanted = jax.tree.map(lambda a, w: 0.75 * a + 0.25 * w, before, state.learner.network)
+    for a, b in zip(jax.tree.leaves(state.learner.average), jax.tree.leaves(wanted), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
+    np.testing.assert_array_equal(agent.logits(state, jnp.arange(5), 0), state.learner.average.actor(jnp.arange(5)))
+
+
+def test_nothing_is_learnt_before_there_are_episodes():
+    agent, spec = AGENT, SPEC._replace(max_episode_steps=5)
+    state = agent.init(KEY, spec, 2, 4)
+    experience = Experience(random_rollout(0), random_log_probs(0))
+    state = agent.observe(state, jnp.asarray(0), experience)
+    learnt, metrics = agent.learn(state, KEY, spec, jnp.asarray(0), experience)
+    assert float(metrics["updated"]) == 0
+    np.testing.assert_array_equal(learnt.learner.network.actor.weights[0], state.learner.network.actor.weights[0])

@@ -1,0 +1,87 @@
+"""Episodes in which both policies act: on the sum of what each prefers, from an episode's start to its end."""
+
+import dataclasses
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import derl
+from derl.agents import A2C, DQN
+from derl.core.errors import DerlError
+from derl.training.algorithm import Decoupling
+from derl.training.collection import collect, start_collector
+from derl.training.loop import behaviour, init_run
+from derl.training.population import Population
+
+DQN_EXPLORER = DQN(hidden=(8,), epsilon_start=0.0, epsilon_end=0.0, collect_steps=4, batch_size=8, capacity=64)
+CONFIG = derl.configure(
+    "DeepSea-4",
+    "dea2c-count",
+    explorer=DQN_EXPLORER,
+    exploiter=A2C(hidden=(8,)),
+    decoupling=Decoupling(mixture=0.5, mixture_floor=-1.0, mixture_weight=2.0),
+)
+OBS = jnp.asarray([0, 5, 5, 9])
+LUCK = jnp.asarray([0.1, 0.2, 0.7, 0.9])
+
+
+def numbers(explorer):
+    """Both agents' preferences, and the policy that acts."""
+    algorithm = dataclasses.replace(CONFIG, explorer=explorer).algorithm()
+    state = init_run(algorithm, jax.random.key(3))
+    # Far from uniform, so that the floor matters.
+    actor = jax.tree.map(lambda w: 300 * w, state.exploiter.network.actor)
+    state = eqx.tree_at(lambda s: s.exploiter.network.actor, state, actor)
+    clock = jnp.asarray(0)
+    wanted = algorithm.explorer.preferences(state.explorer, OBS, clock)
+    advice = algorithm.exploiter.log_probs(state.exploiter, OBS, clock)
+    assert float(advice.min()) < -1.0
+    return map(np.asarray, (wanted, advice, behaviour(algorithm, state, clock, OBS, LUCK)))
+
+
+def test_an_actor_critic_mixes_as_a_product_of_policies():
+    wanted, advice, acting = numbers(A2C(hidden=(8,)))
+    mixed = np.maximum(advice, -1.0) + 2.0 * wanted
+    np.testing.assert_allclose(acting, np.where(np.asarray(LUCK)[:, None] < 0.5, mixed, wanted), rtol=1e-6)
+
+
+def test_a_q_network_takes_the_best_of_the_sum():
+    wanted, advice, acting = numbers(DQN_EXPLORER)
+    mixed = np.where(np.asarray(LUCK)[:, None] < 0.5, np.maximum(advice, -1.0) + 2.0 * wanted, wanted)
+    np.testing.assert_array_equal(acting.argmax(-1), mixed.argmax(-1))
+    np.testing.assert_allclose(acting.max(-1), 0.0, atol=1e-6)
+
+
+def test_an_episode_keeps_its_luck_to_its_end():
+    env, seen = derl.make("DeepSea-4"), []
+
+    def policy(obs, luck):
+        return jnp.stack([luck, 1 - luck], -1)
+
+    collector = start_collector(env, jax.random.key(0), 3, mixes=True)
+    for i in range(4):
+        seen.append(np.asarray(collector.luck))
+        keys = jax.random.split(jax.random.key(i))
+        collector, _, log_mu = collect(env, policy, collector, keys[0], keys[1], 2)
+        inside = np.exp(log_mu[:, :, 0] - log_mu[:, :, 1])
+        np.testing.assert_allclose(inside, np.exp(2 * seen[-1] - 1)[None].repeat(2, 0), rtol=1e-4)
+    np.testing.assert_array_equal(seen[0], seen[1])
+    np.testing.assert_array_equal(seen[2], seen[3])
+    assert (seen[1] != seen[2]).all()
+
+
+def test_a_share_of_zero_and_no_mixture_are_the_same_policy():
+    mixed = dataclasses.replace(CONFIG.with_value("decoupling.mixture", 0.0).algorithm(), mixes=True)
+    plain = CONFIG.with_value("decoupling.mixture", 0.0).algorithm()
+    assert not plain.mixes
+    states = [Population([a], [0]).advance(Population([a], [0]).init(), 0, 20) for a in (mixed, plain)]
+    for a, b in zip(*(jax.tree.leaves(s.exploiter) for s in states), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
+
+
+def test_a_mixture_needs_an_exploiter():
+    with pytest.raises(DerlError, match="exploiter"):
+        dataclasses.replace(CONFIG, exploiter=None).check()
