@@ -11,7 +11,6 @@ import jax
 import numpy as np
 import polars as pl
 
-from derl.agents.dqn import DQN
 from derl.agents.ppo import PPO
 from derl.core.types import Box
 from derl.experiments.cases import Case
@@ -107,7 +106,7 @@ def parameters(config: Config) -> int:
 def sizes(config: Config) -> tuple[int, int]:
     """About how many bytes a run's weights and optimisers take, and its whole state with its replay memories."""
     hot = 12 * parameters(config)
-    memories = [agent.capacity for agent in (config.explorer, config.exploiter) if isinstance(agent, DQN)]
+    memories = [getattr(agent, "capacity", 0) for agent in (config.explorer, config.exploiter)]
     observation = config.make_env().spec.observation
     row = 4 * (3 + 2 * (int(np.prod(observation.shape)) if isinstance(observation, Box) else 1))
     return hot, hot + sum(memories) * row
@@ -123,17 +122,16 @@ def population_size(config: Config, most: int = MOST_RUNS) -> int:
 
 def expected_seconds(config: Config) -> float:
     """A rough guess of a run's time, for what has never been timed: gradient steps and the weights they touch."""
-    steps, weights = steps_of(config), parameters(config)
-    per_rollout = config.explorer.rollout_length * config.num_envs
+    weights, per_rollout = parameters(config), config.algorithm().steps_per_iteration
     cost = 2.5e-6
     for agent in filter(None, (config.explorer, config.exploiter)):
-        updates = agent.epochs * agent.minibatches if isinstance(agent, PPO) else 1
-        batch = 0.3e-6 * agent.batch_size if isinstance(agent, DQN) else 0.0
+        updates = agent.updates(per_rollout) * (agent.epochs * agent.minibatches if isinstance(agent, PPO) else 1)
+        batch = 0.3e-6 * (getattr(agent, "batch_size", 0) + getattr(agent, "batch_steps", 0))
         share = weights / (2 if config.exploiter is not None else 1)
-        cost += updates * agent.updates_per_rollout * (20e-6 + batch + 1e-9 * share) / per_rollout
+        cost += updates * (20e-6 + batch + 1e-9 * share) / per_rollout
     if hasattr(config.bonus, "learning_rate"):
         cost += 45e-6 / config.num_envs
-    return steps * cost
+    return steps_of(config) * cost
 
 
 def plan(
