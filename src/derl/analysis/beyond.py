@@ -77,9 +77,9 @@ def beyond_page(found: Mapping[Case, Holding], figures: Sequence[str] = ()) -> s
 
 INTRODUCTION = (
     "`derl reproduce beyond` regenerates these numbers; this page is generated from them. A run *holds* the optimum "
-    "from the first optimal greedy evaluation on after which at least 95 % of all evaluations are optimal; there is one "
-    "every 10 episodes. The published numbers are averages over 100,000 episodes, the best of the paper's 18 algorithms "
-    "in each task."
+    "from the first optimal greedy evaluation on after which at least 95 % of all evaluations are optimal; there is "
+    "one every 10 episodes. The published numbers are averages over 100,000 episodes, the best of the paper's 18 "
+    "algorithms in each task."
 )
 
 
