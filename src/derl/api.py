@@ -24,7 +24,7 @@ from derl.training.folder import RunFolder
 from derl.training.recipes import recipe as make_recipe
 from derl.training.trainer import Progress, Trainer
 
-DEFAULT_RECIPE = "dea2c-count"
+DEFAULT_RECIPE = "derl"
 
 
 def configure(
