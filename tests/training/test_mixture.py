@@ -14,7 +14,6 @@ from derl.core.errors import DerlError
 from derl.training.algorithm import Decoupling
 from derl.training.collection import collect, start_collector
 from derl.training.loop import behaviour, init_run
-from derl.training.population import Population
 
 DQN_EXPLORER = DQN(hidden=(8,), epsilon_start=0.0, epsilon_end=0.0, collect_steps=4, batch_size=8, capacity=64)
 CONFIG = derl.configure(
@@ -73,13 +72,14 @@ def test_an_episode_keeps_its_luck_to_its_end():
     assert (seen[1] != seen[2]).all()
 
 
-def test_a_share_of_zero_and_no_mixture_are_the_same_policy():
-    mixed = dataclasses.replace(CONFIG.with_value("decoupling.mixture", 0.0).algorithm(), mixes=True)
+def test_without_a_share_only_the_explorer_acts():
     plain = CONFIG.with_value("decoupling.mixture", 0.0).algorithm()
     assert not plain.mixes
-    states = [Population([a], [0]).advance(Population([a], [0]).init(), 0, 20) for a in (mixed, plain)]
-    for a, b in zip(*(jax.tree.leaves(s.exploiter) for s in states), strict=True):
-        np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
+    mixing = dataclasses.replace(plain, mixes=True)
+    state, clock = init_run(mixing, jax.random.key(0)), jnp.asarray(0)
+    wanted = plain.explorer.logits(state.explorer, OBS, clock)
+    np.testing.assert_array_equal(behaviour(mixing, state, clock, OBS, LUCK), wanted)
+    np.testing.assert_array_equal(behaviour(plain, state, clock, OBS, None), wanted)
 
 
 def test_a_mixture_needs_an_exploiter():

@@ -15,6 +15,8 @@ HELD_OUT: tuple[tuple[str, dict[str, Setting]], ...] = (
     ("DeepSea-30", {"env_options.mapping_seed": 1002.0}),
     ("DeepSea-20", {"env_options.stochastic": True, "protocol.evaluation_episodes": 64}),
     ("Hallway-5-30", {}),
+    ("Hallway-5-30", {"env_options.horizon": 15.0}),
+    ("Hallway-15-40", {"env_options.horizon": 45.0}),
     ("Hallway-15-40", {"env_options.horizon": 50.0}),
     ("Hallway-20-20", {"env_options.random_start": True, "protocol.evaluation_episodes": 64}),
 )
