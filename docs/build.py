@@ -8,12 +8,13 @@ python docs/build.py                                                         # d
 from pathlib import Path
 
 import polars as pl
-from derl.analysis.paper_figures import write_all
 
 import derl
 from derl.analysis import style
+from derl.analysis.beyond import write_beyond
 from derl.analysis.curves import learning_curves, summarise
 from derl.analysis.figures import draw_line, plot_decoupling
+from derl.analysis.paper_figures import write_all
 from derl.analysis.published import published, row_name
 from derl.experiments.exchange import read_results
 
@@ -111,6 +112,7 @@ def main() -> None:
     fill_in(ROOT / "README.md", table(found))
     fill_in(ROOT / "docs" / "performance.md", speed_table())
     write_all(whole, ROOT / "docs" / "reproduction")
+    write_beyond(read_results([ROOT / "results" / "beyond"]), ROOT / "docs" / "beyond", whole)
     draw_decoupling()
 
 

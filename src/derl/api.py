@@ -24,7 +24,7 @@ from derl.training.folder import RunFolder
 from derl.training.recipes import recipe as make_recipe
 from derl.training.trainer import Progress, Trainer
 
-DEFAULT_RECIPE = "dea2c-count"
+DEFAULT_RECIPE = "derl"
 
 
 def configure(
@@ -93,7 +93,8 @@ def train(
 
 def resume(out: str | Path, *, config: Config | None = None, show=None, cores: int | None = None) -> Result:
     """Go on with an interrupted run. `config` is needed only if it has parts of your own making."""
-    _, config, trainer = open_run(out, config, cores)
+    folder, config, trainer = open_run(out, config, cores)
+    folder.check_versions(config)
     trainer.resume()
     return finish(trainer, config, show)
 
@@ -139,17 +140,19 @@ def sweep(
     store: str | Path = "derl-store",
     *,
     workers: int | None = None,
+    modules: Sequence[str] = (),
     show: Callable[[SweepProgress], None] | None = None,
 ) -> pl.DataFrame:
     """Run what is left of an experiment on all cores; the value is its results frame.
 
     `experiment` is the name of one of the paper's ("table-1"), a TOML file, what such a file holds as a dictionary, or
-    an `Experiment`. A run that fails is left out, and `derl status` says why.
+    an `Experiment`. `modules` are loaded by the worker processes first: those that register parts of your own. A run
+    that fails is left out, and `derl status` says why.
     """
     if isinstance(experiment, Mapping):
         experiment = from_data(experiment, "sweep")
     elif not isinstance(experiment, Experiment):
         experiment = find_experiment(str(experiment))
-    task = Sweep(experiment.check(), store, workers=workers, show=show)
+    task = Sweep(experiment.check(), store, workers=workers, modules=modules, show=show)
     task.run()
     return results_of(Store(store, read_only=True), task.plan.members)

@@ -5,9 +5,10 @@ import polars as pl
 import pytest
 
 from analysis.made_up import frame_of
-from derl.analysis.frames import Results, read_results
+from derl.analysis.frames import Results
 from derl.core.errors import DerlError
 from derl.experiments.cases import Case
+from derl.experiments.exchange import read_results
 
 A2C = Case.of("a2c-count", "DeepSea-10")
 WEAK = Case.of("a2c-count", "DeepSea-10", {"bonus.scale": 0.01})
@@ -57,17 +58,17 @@ def test_columns_a_recipe_lacks_are_none():
 def test_reading_a_folder_numbers_runs_anew(tmp_path):
     frame_of({A2C: [[1, 2], [3, 4]]}).write_parquet(tmp_path / "a.parquet")
     frame_of({WEAK: [[5, 6]]}).with_columns(kl=pl.lit(1.0)).write_parquet(tmp_path / "b.parquet")
-    frame = read_results(tmp_path)
+    frame = read_results([tmp_path])
     assert frame["run"].n_unique() == 3
     np.testing.assert_array_equal(Results(frame).values(WEAK), [[5, 6]])
     (tmp_path / "c.parquet").write_bytes(b"nonsense")
     with pytest.raises(DerlError, match=r"c\.parquet cannot be read"):
-        read_results(tmp_path)
+        read_results([tmp_path])
 
 
 def test_mistakes_are_told(tmp_path):
     with pytest.raises(DerlError, match="no results"):
-        read_results(tmp_path)
+        read_results([tmp_path])
     with pytest.raises(DerlError, match="no column setting"):
         Results(frame_of({A2C: [[1.0]]}).drop("setting"))
     frame = frame_of({A2C: [[1.0]]})

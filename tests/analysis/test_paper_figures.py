@@ -71,6 +71,13 @@ def test_the_best_bonus_of_each_algorithm():
     assert best_recipes(results, ["DeepSea-30"]) == []
 
 
+def test_the_best_bonus_where_tasks_are_missing():
+    # Count was also run in a task that is hard for all, which is not held against it.
+    levels = {("a2c-count", t): x for t, x in (("DeepSea-10", 0.9), ("DeepSea-14", 0.8), ("DeepSea-30", 0.1))}
+    levels |= {("a2c-icm", t): x for t, x in (("DeepSea-10", 0.7), ("DeepSea-14", 0.7))} | {("a2c", "DeepSea-30"): 0.0}
+    assert best_recipes(results_of(levels), ["DeepSea-10", "DeepSea-14", "DeepSea-30"]) == ["a2c-count"]
+
+
 def test_algorithms_keep_their_colours():
     assert looks_of(["dedqn-icm", "a2c"]) == {"dedqn-icm": (LOOKS["dedqn"], 4), "a2c": (LOOKS["a2c"], 0)}
     six = looks_of(FAMILIES["A2C"])
@@ -95,6 +102,9 @@ def test_what_is_left_of_a_row_stays_empty():
     figure = task_grid(results, [*TASKS, "DeepSea-14", "DeepSea-20"], ["a2c"], "title", columns=3)
     assert [axes.axison for axes in figure.axes] == [True] * 4 + [False] * 2
     assert [[text.get_text() for text in axes.texts] for axes in figure.axes[:4]] == [[], [], [], ["not run"]]
+    low, high = figure.axes[3].get_ylim()
+    assert low < 0.01
+    assert 0.99 < high < 1.2
 
 
 def test_families_have_columns():
@@ -164,6 +174,9 @@ def test_bars_of_a_sweep():
     assert len(diamonds) == 9
     assert 0.99 in diamonds
     assert sensitivity_figure(swept_results(LAMBDAS[:3]), "Hallway-10-10", "lambda", MAIN, 5) is None
+    # One value alone is no sweep, and unfinished runs do not count.
+    assert sensitivity_figure(swept_results([1.0]), "DeepSea-10", "lambda", MAIN, 5) is None
+    assert sensitivity_figure(swept_results(LAMBDAS), "DeepSea-10", "lambda", MAIN, 5, evaluations=101) is None
 
 
 def test_four_panels():
@@ -218,4 +231,4 @@ def test_everything_is_written(tmp_path):
             with Image.open(path) as image:
                 assert min(image.size) > 500
     assert "## Not run" in shown
-    assert (tmp_path / "README.md").exists()
+    assert "(figures/README.md)" in (tmp_path / "README.md").read_text()

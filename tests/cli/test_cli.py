@@ -106,7 +106,7 @@ def test_other_parts_and_varied_numbers(tmp_path):
         (["train", "DeepSea-10", "--vary", "explorer.n_steps=1,2"], "shapes the program"),
         (["train", "DeepSea-10", "--env-option", "mapping_sed=1"], "did you mean mapping_seed"),
         (["train", "DeepSea-10", "--decoupling.divergence", "kk"], "did you mean kl"),
-        (["train", "DeepSea-10", "--explorer-reward", "none"], "both or intrinsic"),
+        (["train", "DeepSea-10", "--explorer-reward", "none"], "known: both, intrinsic"),
         (["resume", "nowhere"], "not a run folder"),
         (["evaluate", "nowhere"], "not a run folder"),
         (["bench", "--recipes", "a2c-cont"], "did you mean a2c-count"),

@@ -6,7 +6,10 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from derl.analysis.verdicts import Verdict
 from derl.cli.main import main
+from derl.cli.reproduce import explaining
+from derl.experiments.paper import cells
 
 SPEC = """
 tasks = ["DeepSea-4"]
@@ -105,6 +108,7 @@ def test_a_run_folder_is_taken_in(tmp_path, capsys):
         (["reproduce", "table-1", "--only", "DeepSea-11"], "did you mean"),
         (["reproduce", "table-1", "--episodes", "0"], "--episodes must be at least 1"),
         (["reproduce", "table-1", "--seeds", "x"], "--seeds takes"),
+        (["reproduce", "table-1", "--quick", "--explain"], "--explain needs the whole length"),
     ],
 )
 def test_mistakes_are_one_line_and_leave_nothing(args, message, capsys, tmp_path, monkeypatch):
@@ -134,3 +138,14 @@ def test_the_papers_experiment_end_to_end(tmp_path, capsys):
     assert (out / "report.html").stat().st_size > 10_000
     assert "not been run" in (out / "README.md").read_text()
     assert list(out.rglob("*.pdf"))
+
+
+def test_reasons_for_differences_are_tested_by_their_options():
+    """A number that differs asks for the runs that would explain it, a consistent one for none."""
+    cell = next(c for c in cells() if (c.row, c.column, c.table) == ("PPO Count", "Hallway 10-10", "tab:mean_returns"))
+    judged = [Verdict(cell, "differs"), Verdict(cells()[0], "consistent")]
+    found = {case.setting for case in explaining(judged, (0,)).cases}
+    assert "normalise_observations=false, normalise_rewards=false" in found
+    assert "protocol.evaluation=greedy" in found
+    assert {case.recipe for case in explaining(judged, (0,)).cases} == {"ppo-count"}
+    assert not explaining(judged[1:], (0,)).cases

@@ -2,11 +2,12 @@
 
 import pytest
 
+from derl.cli.reproduce import Reproduce
 from derl.core.errors import DerlError
 from derl.envs.registry import PAPER_TASKS
 from derl.experiments.builtin import EXPERIMENTS, experiment, quick
 from derl.experiments.cases import Case, case_of, parse_setting, setting_text
-from derl.experiments.experiment import Experiment, Part, from_data, product, read_experiment
+from derl.experiments.experiment import Experiment, Part, from_data, product, read_experiment, shortened
 from derl.experiments.grids import GRIDS, best_configuration
 from derl.experiments.identity import config_key
 from derl.experiments.paper import cells
@@ -60,6 +61,14 @@ def test_parts_have_seeds_and_values_of_their_own():
         ({"seeds": [-1]}, "none negative"),
         ({"seads": 3}, "did you mean seeds"),
         ({"parts": [{"reciples": []}]}, "did you mean recipes"),
+        ({"parts": [1]}, "list of tables"),
+        ({"protocol": {"episodes": "abc"}}, "whole number"),
+        ({"protocol": {"steps": "abc"}}, "steps takes a whole number"),
+        ({"set": {"explorer.n_steps": 2.5}}, "whole number"),
+        ({"set": {"normalise_rewards": "no"}}, "true or false"),
+        ({"set": {"explorer": "ppo"}}, "group of settings"),
+        ({"set": {"task": "Hallway-10-10"}}, "task is not a setting"),
+        ({"seeds": True}, "seeds is a number"),
     ],
 )
 def test_a_wrong_file_is_refused_before_any_work(change, message):
@@ -77,6 +86,7 @@ def test_a_broken_file_is_named(tmp_path):
 
 def test_settings_survive_being_text():
     changes = {"bonus.scale": 0.01, "explorer_reward": "intrinsic", "normalise_rewards": True, "bonus.increment": 1e-9}
+    changes |= {"explorer.hidden": (64, 32), "exploiter.hidden": (8,), "bonus.scale": 0.1000001}
     assert parse_setting(setting_text(changes)) == changes
     case = Case.of("a2c-count", "DeepSea-5", changes)
     assert case_of("a2c-count", "DeepSea-5", case.setting) == case
@@ -164,3 +174,32 @@ def test_the_selection_rule_takes_the_maximum_first():
     a, b, c = (Case.of("a2c", f"DeepSea-{n}") for n in (5, 6, 7))
     assert best_configuration({a: (0.99, 0.2), b: (0.98, 0.9)}) == a
     assert best_configuration({a: (0.991, 0.2), b: (0.989, 0.9), c: (0.9, 1.0)}) == b
+
+
+def test_layer_sizes_can_be_varied():
+    mine = from_data({**SPEC, "vary": {"explorer.hidden": [[8], [16, 8]]}}, "x")
+    assert [case.config().explorer.hidden for case in mine.cases] == [(8,), (16, 8)]
+    assert [case.setting for case in mine.cases] == ["explorer.hidden=8x", "explorer.hidden=16x8"]
+
+
+@pytest.mark.parametrize("episodes", [100, 150, 350, 1950, 1975, 20_000])
+def test_any_length_has_all_evaluations(episodes):
+    protocol = shortened(Case.of("a2c", "DeepSea-10"), episodes).config().protocol
+    assert protocol.episodes // protocol.evaluate_every >= 100
+
+
+def test_a_budget_in_steps_is_not_shortened_by_episodes():
+    with pytest.raises(DerlError, match="budget in steps"):
+        shortened(Case.of("a2c", "DeepSea-10", {"protocol.steps": 1000}), 100)
+
+
+def test_a_task_is_the_same_however_it_is_written():
+    assert config_key(recipe("a2c", "deepsea-10")) == config_key(recipe("a2c", "DeepSea-10"))
+
+
+@pytest.mark.parametrize("name", ["table-1", "lambda", "kl"])
+def test_short_versions_find_their_way_back_to_the_papers_cases(name):
+    chosen, names = Reproduce(name=name, quick=True).chosen()
+    whole = set(experiment(name).cases)
+    assert {case for cases in names.values() for case in cases} == whole
+    assert all(case in names for case in chosen.cases)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from derl.experiments.builtin import experiment
 from derl.experiments.experiment import product
 from derl.experiments.jobs import from_data, to_data
-from derl.experiments.planner import Member, members_of, parameters, plan, population_size, program_of
+from derl.experiments.planner import Member, distinct, members_of, parameters, plan, population_size, program_of
 from derl.training.recipes import TABLE_1, recipe
 
 CASES = product(["DeepSea-5", "Hallway-4-2"], ["a2c-count", "dedqn-count"], vary={"bonus.scale": [0.1, 1.0, 10.0]})
@@ -74,7 +74,9 @@ def test_equal_runs_are_one_run():
         *product(["DeepSea-5"], ["a2c-count"]),
         *product(["DeepSea-5"], ["a2c-count"], vary={"bonus.scale": [1.0]}),
     ]
-    assert len(members_of([(case, 0) for case in twice])) == 1
+    both = members_of([(case, 0) for case in twice])
+    assert (len(both), len(distinct(both))) == (2, 1)
+    assert len(keys_of(plan(both, workers=2))) == 1
 
 
 def test_jobs_survive_being_written_down():

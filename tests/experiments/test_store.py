@@ -100,8 +100,12 @@ def test_reading_few_columns_of_few_runs(tmp_path):
 def test_runs_can_be_called_by_other_names(tmp_path):
     store = Store(tmp_path)
     store.add([entry("x"), entry("y", 1)], [frame([0.5]), frame([0.25])])
-    other = relabelled(store.frame(), {"y": ("a2c", "DeepSea-5", "bonus.scale=1")})
+    other = relabelled(store.frame(), [("y", "a2c", "DeepSea-5", "bonus.scale=1")])
     assert other.select("key", "setting").rows() == [("y", "bonus.scale=1")]
+    both = relabelled(store.frame(), [("y", "a2c", "DeepSea-5", ""), ("y", "a2c", "DeepSea-5", "bonus.scale=1")])
+    assert both.select("key", "setting").rows() == [("y", ""), ("y", "bonus.scale=1")]
+    assert both["run"].to_list() == [0, 1]
+    assert len(relabelled(store.frame(), [])) == 0
 
 
 def test_another_format_is_refused(tmp_path):
@@ -133,6 +137,17 @@ def test_parquet_out_and_in(tmp_path):
     assert other.entries()[0].seconds == 2.5
     twice = read_results([tmp_path / "out.parquet", tmp_path / "out.parquet"])
     assert len(twice) == 4
+
+
+def test_runs_of_different_versions_are_all_taken_in(tmp_path):
+    """Two runs with the same names but other content, and one run with two names."""
+    store, other = Store(tmp_path / "a"), Store(tmp_path / "b")
+    store.add([entry("x"), entry("y")], [frame([0.5, 0.25]), frame([0.75, 1.0])])
+    export(store, tmp_path / "one.parquet")
+    renamed = pl.read_parquet(tmp_path / "one.parquet").with_columns(setting=pl.lit("bonus.scale=1"))
+    renamed.write_parquet(tmp_path / "two.parquet")
+    assert import_results(other, [tmp_path / "one.parquet", tmp_path / "two.parquet"]) == 2
+    assert_frame_equal(other.frame(), store.frame(), check_column_order=False)
 
 
 def test_a_foreign_file_is_refused(tmp_path):

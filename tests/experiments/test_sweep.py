@@ -15,8 +15,9 @@ from polars.testing import assert_frame_equal
 
 from derl.core.errors import DerlError
 from derl.experiments.experiment import from_data, read_experiment
-from derl.experiments.jobs import execute, job_folder
+from derl.experiments.jobs import execute, job_folder, to_data
 from derl.experiments.planner import members_of, plan
+from derl.experiments.pool import Worker
 from derl.experiments.store import Store
 from derl.experiments.sweep import Sweep, claim, make_plan
 from derl.training.trainer import Interrupted
@@ -80,7 +81,11 @@ def survive(tmp_path: Path, recipes: list[str], episodes: int, kills: int, seed:
         deadline = time.monotonic() + 120
         while not workers_of(process) and process.poll() is None and time.monotonic() < deadline:
             time.sleep(0.05)
-        time.sleep(rng.uniform(2.0, 9.0))
+        # Not before a job is under way, else there is nothing to lose.
+        while not list(killed.glob("jobs/*/checkpoint.safetensors")) and process.poll() is None:
+            time.sleep(0.05)
+        time.sleep(rng.uniform(0.0, 2.0))
+        assert process.poll() is None, "the sweep ended before it could be killed: give it more to do"
         victims = workers_of(process) if i % 2 else [process.pid]
         for pid in victims[:1]:
             os.kill(pid, signal.SIGKILL)
@@ -187,3 +192,73 @@ def test_a_full_disk_is_noticed_before_any_work(tmp_path, monkeypatch):
     monkeypatch.setattr("shutil.disk_usage", lambda path: type("Usage", (), {"free": 1000})())
     with pytest.raises(DerlError, match="left on the disk"):
         Sweep(experiment(), tmp_path)
+
+
+def test_workers_save_when_the_sweep_is_killed(tmp_path):
+    """Checkpoints are far apart: what is there afterwards was saved because the sweep was gone."""
+    spec, store = write_spec(tmp_path, ["a2c-count"], 400_000), tmp_path / "store"
+    command = [sys.executable, "-m", "derl.cli.main", "sweep", str(spec), "--store", str(store), "--workers", "1"]
+    process = subprocess.Popen([*command, "--checkpoint-seconds", "600"], stdout=subprocess.DEVNULL)
+    while not list(store.glob("jobs/*/job.json")) and process.poll() is None:
+        time.sleep(0.1)
+    time.sleep(12)
+    process.kill()
+    process.wait()
+    os.close(claim(store, patience=60))
+    assert list(store.glob("jobs/*/checkpoint.safetensors"))
+
+
+def test_runs_that_two_sweeps_have_begun_are_gone_on_with_once(tmp_path):
+    """Interrupted whole, then interrupted with fewer seeds, then begun whole again."""
+    whole, part = experiment(), experiment().narrowed(seeds=[0])
+    for one in (whole, part):
+        job = plan(members_of(one.members()), workers=1)[0]
+        folder = job_folder(tmp_path, job)
+        folder.path.mkdir(parents=True)
+        folder.checkpoint.write_bytes(b"")
+        (folder.path / "job.json").write_text(json.dumps(to_data(job)))
+    again = make_plan(whole, tmp_path, 1)
+    assert sorted(m.key for job in again.jobs for m in job.members) == sorted(m.key for m in again.members)
+    assert again.found == 0
+
+
+def test_a_users_prints_do_not_disturb_the_sweep(tmp_path, monkeypatch):
+    (tmp_path / "noisy.py").write_text("print(1)\nprint('.', end='')\n")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    assert Sweep(experiment(50), tmp_path / "store", workers=1, modules=["noisy"]).run() == {}
+
+
+def test_a_population_that_cannot_be_trained_together_is_tried_one_by_one(tmp_path, monkeypatch):
+    """A module that workers load lets only single runs through."""
+    (tmp_path / "lonely.py").write_text(
+        "from derl.experiments import jobs\nold = jobs.execute\n"
+        "def execute(store, job, *args):\n"
+        "    if len(job.members) > 1:\n        raise RuntimeError('RESOURCE_EXHAUSTED [a, b]')\n"
+        "    old(store, job, *args)\n"
+        "jobs.execute = execute\n"
+    )
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    assert Sweep(experiment(50), tmp_path / "store", workers=1, modules=["lonely"]).run() == {}
+    assert len(Store(tmp_path / "store").keys()) == 2
+
+
+def test_a_sweep_that_cannot_begin_leaves_the_store_free(tmp_path):
+    with pytest.raises(DerlError, match="at least one worker"):
+        Sweep(experiment(), tmp_path, workers=0)
+    os.close(claim(tmp_path, patience=0.1))
+
+
+def test_the_time_left_counts_only_what_this_sitting_did(tmp_path):
+    """A job resumed at nine tenths has a tenth left, whatever that took before."""
+    sweep = Sweep(experiment(), tmp_path, workers=1)
+    (job,) = sweep.waiting
+    sweep.waiting, sweep._begun = [], time.monotonic() - 10.0
+    worker = object.__new__(Worker)
+    worker.job, worker.steps, worker.begun_at = job, 0, 0
+    worker.heard(int(job.steps * 0.9))
+    worker.heard(int(job.steps * 0.95))
+    sweep.workers = [worker]
+    left = sweep.progress().seconds_left
+    sweep.workers = []
+    sweep._end()
+    assert left == pytest.approx(10.0, rel=0.05)

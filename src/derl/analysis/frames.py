@@ -1,14 +1,13 @@
 """A frame of results from many runs, grouped once, so that every table and figure can ask for a case by name."""
 
 from collections.abc import Mapping
-from pathlib import Path
 
 import numpy as np
 import polars as pl
 from jaxtyping import Float
 
 from derl.analysis.curves import without_failures
-from derl.core.errors import DerlError, require
+from derl.core.errors import require
 from derl.experiments.cases import Case, case_of
 
 NAMES = ["recipe", "task", "setting"]
@@ -16,23 +15,6 @@ NAMES = ["recipe", "task", "setting"]
 NEEDED = [*NAMES, "run", "seed", "evaluation", "episodes", "return"]
 EVALUATIONS = 100
 """How many evaluations a run of the paper has."""
-
-
-def read_results(folder: Path | str) -> pl.DataFrame:
-    """All Parquet files of a folder as one frame of results. Runs are numbered anew: files count from 0 each."""
-    paths = sorted(Path(folder).glob("*.parquet"))
-    require(len(paths) > 0, f"there are no results (*.parquet) in {folder}")
-    frames, runs = [], 0
-    for path in paths:
-        try:
-            frame = pl.read_parquet(path)
-        except (OSError, pl.exceptions.PolarsError) as error:
-            raise DerlError(f"{path} cannot be read: {error}") from None
-        check_columns(frame, str(path))
-        frame = frame.with_columns(pl.col("run").rank("dense").cast(pl.Int64) - 1 + runs)
-        runs += frame["run"].n_unique()
-        frames.append(frame)
-    return pl.concat(frames, how="diagonal_relaxed")
 
 
 def check_columns(frame: pl.DataFrame, name: str = "the frame") -> None:

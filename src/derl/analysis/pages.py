@@ -28,14 +28,16 @@ RULE = (
 )
 
 
-def write_pages(frame: pl.DataFrame | Results, folder: Path | str, *, evaluations: int = EVALUATIONS) -> list[Path]:
-    """Write all pages. The same results give the same pages."""
+def write_pages(
+    frame: pl.DataFrame | Results, folder: Path | str, *, evaluations: int = EVALUATIONS, figures: str | None = None
+) -> list[Path]:
+    """Write all pages. The same results give the same pages. `figures` is the page of figures to link to."""
     results = as_results(frame)
     judged = verdicts(results, evaluations=evaluations)
     tested = claims(results, evaluations=evaluations)
     texts = {f"{table.page}.md": page(table, judged) for table in TABLES}
     texts["claims.md"] = claims_page(tested)
-    texts["README.md"] = index_page(results, judged, tested)
+    texts["README.md"] = index_page(results, judged, tested, figures)
     return [write_text(Path(folder) / name, text) for name, text in texts.items()]
 
 
@@ -103,13 +105,14 @@ def _notes(judged: Sequence[Verdict]) -> list[str]:
     return ["## Unfinished or failed", "\n".join(noted)] if noted else []
 
 
-def index_page(results: Results, judged: Sequence[Verdict], tested: Sequence[Claim]) -> str:
+def index_page(results: Results, judged: Sequence[Verdict], tested: Sequence[Claim], figures: str | None = None) -> str:
     """What was reproduced, what differs, what has not been run."""
     runs = sum(len(results.lengths(case)) for case in results.cases)
     parts = [
         "# Reproduction of the paper",
         f"{len(judged)} published numbers: {_counts(judged)}. They come from {runs:,} runs of {len(results.cases)} "
         "cases (a recipe, a task and its settings). " + RULE,
+        *([f"[All figures]({figures})"] if figures else []),
         "## Claims",
         "Effects are shares of the best possible return; [all tests](claims.md).",
         claims_table([c for c in tested if c.overall]),

@@ -17,7 +17,7 @@ from derl.analysis.curve_figures import (
     weights_figure,
 )
 from derl.analysis.divergence import main_groups
-from derl.analysis.frames import Results, as_results
+from derl.analysis.frames import EVALUATIONS, Results, as_results
 from derl.analysis.kl_figures import coefficients_figure, four_panels
 from derl.analysis.pages import write_pages, write_text
 from derl.analysis.sensitivity import KINDS
@@ -43,12 +43,12 @@ Named = tuple[str, str, Figure | None]
 """A file's name, what the figure shows, and the figure, if there is anything to show."""
 
 
-def write_figures(frame: pl.DataFrame | Results, folder: Path | str) -> list[Path]:
+def write_figures(frame: pl.DataFrame | Results, folder: Path | str, *, evaluations: int = EVALUATIONS) -> list[Path]:
     """Draw everything there is, as PNG and PDF, with a page that shows it."""
     results = as_results(frame)
     lines, paths = ["# Figures", "Shading and lines across bars are 95 % bootstrap intervals over runs."], []
     missing = []
-    for name, caption, figure in figures(results):
+    for name, caption, figure in figures(results, evaluations):
         if figure is None:
             missing.append(f"- {caption}")
             continue
@@ -59,16 +59,20 @@ def write_figures(frame: pl.DataFrame | Results, folder: Path | str) -> list[Pat
     return [*paths, write_text(Path(folder) / "README.md", "\n\n".join(lines) + "\n")]
 
 
-def write_all(frame: pl.DataFrame | Results, folder: Path | str) -> list[Path]:
-    """Everything about a frame of results: pages of tables, verdicts and claims, and in `figures` the figures."""
+def write_all(frame: pl.DataFrame | Results, folder: Path | str, *, evaluations: int = EVALUATIONS) -> list[Path]:
+    """Everything about a frame of results: pages of tables, verdicts and claims, and in `figures` the figures.
+
+    Only runs with at least `evaluations` evaluations are judged, and only so many of them; learning curves show all.
+    """
     results = as_results(frame)
-    return [*write_pages(results, folder), *write_figures(results, Path(folder) / "figures")]
+    pages = write_pages(results, folder, evaluations=evaluations, figures="figures/README.md")
+    return [*pages, *write_figures(results, Path(folder) / "figures", evaluations=evaluations)]
 
 
-def figures(results: Results) -> Iterator[Named]:
+def figures(results: Results, evaluations: int = EVALUATIONS) -> Iterator[Named]:
     """All figures, one after the other."""
     yield from curve_figures(results)
-    yield from sensitivity_figures(results)
+    yield from sensitivity_figures(results, evaluations)
     yield from divergence_figures(results)
 
 
@@ -99,16 +103,16 @@ def curve_figures(results: Results) -> Iterator[Named]:
     yield "coverage", "States visited", coverage_figure(results, tasks, explorers) if covered else None
 
 
-def sensitivity_figures(results: Results) -> Iterator[Named]:
+def sensitivity_figures(results: Results, evaluations: int = EVALUATIONS) -> Iterator[Named]:
     """Bars of every sweep."""
     for task in SENSITIVITY_TASKS:
         for kind in KINDS:
             stem = f"{kind}-{task.lower()}"
             what = f"Sensitivity to {'λ' if kind == 'lambda' else 'decay'} in {column_name(task)}"
-            yield stem, what, sensitivity_figure(results, task, kind, MAIN, 5)
-            others = sensitivity_figure(results, task, kind, OTHERS, 3)
+            yield stem, what, sensitivity_figure(results, task, kind, MAIN, 5, evaluations=evaluations)
+            others = sensitivity_figure(results, task, kind, OTHERS, 3, evaluations=evaluations)
             yield f"{stem}-others", f"{what}, other bonuses", others
-            tied = sensitivity_figure(results, task, kind, CONSTRAINED, 3, ("both", "intrinsic"))
+            tied = sensitivity_figure(results, task, kind, CONSTRAINED, 3, ("both", "intrinsic"), evaluations)
             # Without runs of the recipe with constraints this would repeat a panel of the first figure.
             tied = tied if any(case.recipe == CONSTRAINED[1] and case.task == task for case in results.cases) else None
             yield f"{stem}-kl", f"{what}, with KL constraints", tied

@@ -10,16 +10,26 @@ from matplotlib.figure import Figure
 from derl.analysis import style
 from derl.analysis.aggregates import optimal_return
 from derl.analysis.curve_figures import DASHED, panels_of
-from derl.analysis.frames import Results
+from derl.analysis.frames import EVALUATIONS, Results
 from derl.analysis.sensitivity import Kind, Sweep, published_values, sweep, swept_values
 from derl.experiments.paper import column_name, row_name
 
 
 def sensitivity_figure(
-    results: Results, task: str, kind: Kind, recipes: Sequence[str], columns: int, rewards: Sequence[str] = ("both",)
+    results: Results,
+    task: str,
+    kind: Kind,
+    recipes: Sequence[str],
+    columns: int,
+    rewards: Sequence[str] = ("both",),
+    evaluations: int = EVALUATIONS,
 ) -> Figure | None:
     """A panel of bars per recipe (and reward), with the published numbers as diamonds; None if no sweep was run."""
-    sweeps = [sweep(results, recipe, task, kind, reward) for recipe in recipes for reward in _rewards(recipe, rewards)]
+    sweeps = [
+        sweep(results, recipe, task, kind, reward, evaluations)
+        for recipe in recipes
+        for reward in _rewards(recipe, rewards)
+    ]
     # One value is the recipe as it is, which is there without any sweep.
     if not any(len(swept.effects) > 1 for swept in sweeps):
         return None

@@ -98,9 +98,11 @@ def our_numbers(
     results: Results, wanted: Iterable[tuple[Case, Statistic]], evaluations: int = EVALUATIONS
 ) -> dict[tuple[Case, Statistic], Ours]:
     """Ours for every case and statistic that has finished runs, with the interval of the mean of five."""
-    found = {}
+    found, seen = {}, {}
     for case, statistic in wanted:
-        returns = results.finished(case, evaluations=evaluations)
+        if case not in seen:
+            seen[case] = results.finished(case, evaluations=evaluations)
+        returns = seen[case]
         if returns is None or not np.isfinite(returns).any():
             continue
         score = average_return(returns) if statistic == "average" else maximum_return(returns)
@@ -131,19 +133,23 @@ class _Judge:
 
     def __init__(self, results: Results, ours: dict, published: Sequence[Cell], evaluations: int):
         self.results, self.ours, self.evaluations = results, ours, evaluations
+        self.notes: dict[Case, str] = {}
         self.same: dict[tuple[Case, Statistic], list[Cell]] = defaultdict(list)
         for cell in published:
             self.same[cell.case, cell.statistic].append(cell)
 
     def __call__(self, cell: Cell) -> Verdict:
         ours = self.ours.get((cell.case, cell.statistic))
+        if cell.case not in self.notes:
+            self.notes[cell.case] = self.missing(cell.case)
+        note = self.notes[cell.case]
         if ours is None:
-            return Verdict(cell, "not run", note=self.missing(cell.case))
+            return Verdict(cell, "not run", note=note)
         consistent = ours.agrees_with(cell.mean)
         explanations = () if consistent else tuple(self.explain(cell, ours))
         outcome = "consistent" if consistent else "differs"
         low, high = map(float, ours.interval)
-        return Verdict(cell, outcome, ours.seeds, ours.score, low, high, explanations, self.missing(cell.case))
+        return Verdict(cell, outcome, ours.seeds, ours.score, low, high, explanations, note)
 
     def missing(self, case: Case) -> str:
         """What a number lacks."""

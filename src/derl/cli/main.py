@@ -33,7 +33,7 @@ def usage() -> str:
             "",
             *lines,
             "",
-            "'derl COMMAND --help' shows a command's options. Start with: derl train DeepSea-10 --recipe dea2c-count",
+            "'derl COMMAND --help' shows a command's options. Start with: derl train DeepSea-10",
         ]
     )
 

@@ -2,25 +2,32 @@
 
 import dataclasses
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import polars as pl
 import tyro
 
+from derl.analysis.beyond import write_beyond
 from derl.analysis.pages import write_text
 from derl.analysis.paper_figures import write_all
+from derl.analysis.reasons import reasons_for
 from derl.analysis.report import Facts, write_report
 from derl.analysis.selection import choices, selection_page
 from derl.analysis.tables import TABLES, grid_of, text
 from derl.analysis.verdicts import Verdict, count_outcomes, verdicts
 from derl.cli.display import console
-from derl.cli.sweep import Running, imported_modules, run_experiment
+from derl.cli.sweep import Running, complain, imported_modules, run_experiment
+from derl.cli.train import parse_seeds
 from derl.core.errors import require
 from derl.experiments.builtin import EXPERIMENTS, QUICK_EPISODES, experiment, quick
 from derl.experiments.cases import Case
-from derl.experiments.experiment import Experiment, shortened
+from derl.experiments.experiment import Experiment, Part, shortened
 from derl.experiments.planner import Member, results_of
 from derl.experiments.store import Store
+
+Names = dict[Case, list[Case]]
+"""The paper's cases that a case to be run stands for. Shortened, several may be the same."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -31,23 +38,36 @@ class Reproduce(Running):
     """The experiment: table-1, lambda, decay, pure-exploration, kl or grid-search."""
     quick: bool = False
     """A small version: every algorithm, but two tasks, two seeds, few values and 2,000 episodes."""
+    explain: bool = False
+    """For numbers that differ, also run what tests the known reasons: with their options, or with the paper's text."""
     out: Path | None = None
     """Where tables, figures and the report go; by default reproduction/ and the experiment's name."""
 
-    def chosen(self) -> tuple[Experiment, dict[Case, Case]]:
+    def chosen(self) -> tuple[Experiment, Names]:
         """The experiment to run, and for each of its cases the paper's: the same, but for the length of training."""
-        whole = experiment(self.name)
+        whole = experiment(self.name).narrowed(only=self.only)
+        require(
+            self.episodes is None or self.episodes >= 100, "--episodes must be at least 100: one for each evaluation"
+        )
         small = quick(whole) if self.quick else whole
         episodes = self.episodes or (QUICK_EPISODES if self.quick else None)
-        names = {case: case for case in whole.cases}
-        if episodes is not None:
-            names = {shortened(case, episodes): case for case in whole.cases}
-        return self.narrow(small), names
+        names: Names = {}
+        for case in whole.cases:
+            names.setdefault(case if episodes is None else shortened(case, episodes), []).append(case)
+        seeds = None if self.seeds is None else parse_seeds(self.seeds)
+        chosen = small.narrowed(seeds=seeds, episodes=self.episodes)
+        require(len(chosen.members()) > 0, f"{self.name}: nothing is left of it with these options")
+        return chosen, names
+
+    def folder(self) -> Path:
+        """Where results go. Parts and short versions do not overwrite the whole."""
+        parts = [self.name, *(["quick"] if self.quick else []), *(["short"] if self.episodes else [])]
+        return self.out or Path("reproduction") / "-".join([*parts, *(["part"] if self.only or self.seeds else [])])
 
 
-def frame_of(store: Store, members: tuple[Member, ...], names: dict[Case, Case]) -> pl.DataFrame:
+def frame_of(store: Store, members: Sequence[Member], names: Names) -> pl.DataFrame:
     """The results, under the names the paper's tables have for them."""
-    return results_of(store, [dataclasses.replace(member, case=names[member.case]) for member in members])
+    return results_of(store, [dataclasses.replace(m, case=case) for m in members for case in names[m.case]])
 
 
 def show_tables(name: str, judged: list[Verdict]) -> None:
@@ -59,22 +79,52 @@ def show_tables(name: str, judged: list[Verdict]) -> None:
             console.print(text(grid), markup=False, soft_wrap=True)
 
 
+def explaining(judged: list[Verdict], seeds: tuple[int, ...]) -> Experiment:
+    """The runs that tell whether the reasons for differences are the reasons."""
+    differing = [v.cell for v in judged if v.outcome == "differs"]
+    tests = [reason.test(cell.case) for cell in differing for reason in reasons_for(cell)]
+    cases = tuple(dict.fromkeys(case for case in tests if case is not None))
+    return Experiment("explanations", (Part(cases, seeds),) if cases else (), "Tests of reasons for differences")
+
+
 def main(args: list[str]) -> None:
     """Run, compare, draw, and tell where everything is."""
     command = tyro.cli(Reproduce, args=args, prog="derl reproduce")
     require(bool(command.name), f"derl reproduce needs an experiment: {', '.join(EXPERIMENTS)}")
+    short = command.quick or command.episodes is not None
+    require(
+        not (short and command.explain), "--explain needs the whole length of training: leave out --quick, --episodes"
+    )
     chosen, names = command.chosen()
-    plan = run_experiment(chosen, command, imported_modules())
-    if plan is None:
+    done = run_experiment(chosen, command, imported_modules())
+    if done is None:
         return
+    plan, failed = done
     frame = frame_of(Store(command.store, read_only=True), plan.members, names)
     require(len(frame) > 0, "no run was finished; see derl status")
-    out = command.out or Path("reproduction") / (command.name + ("-quick" if command.quick else ""))
+    if command.explain:
+        tests = explaining(verdicts(frame), chosen.parts[0].seeds)
+        more = run_experiment(tests, command, imported_modules()) if tests.cases else None
+        if more is not None:
+            names |= {member.case: [member.case] for member in more[0].members}
+            frame = frame_of(Store(command.store, read_only=True), (*plan.members, *more[0].members), names)
+            failed += more[1]
+    write_out(command, frame, args)
+    complain(failed)
+
+
+def write_out(command: Reproduce, frame: pl.DataFrame, args: list[str]) -> None:
+    """Tables on the terminal; pages, figures and the report on disk."""
+    out = command.folder()
+    if command.name == "beyond":
+        write_beyond(frame, out)
+        console.print((out / "README.md").read_text(), markup=False, soft_wrap=True)
+        console.print(f"page and figures: {out}", soft_wrap=True)
+        return
     judged = verdicts(frame)
     show_tables(command.name, judged)
     counts = count_outcomes(judged)
-    short = command.quick or command.episodes is not None
-    if short:
+    if command.quick or command.episodes is not None:
         console.print("Trained for less than the paper did: expect differences.")
     console.print(f"{counts['consistent']} published numbers are consistent with ours, {counts['differs']} differ")
     write_all(frame, out)

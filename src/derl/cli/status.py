@@ -5,6 +5,7 @@ from pathlib import Path
 
 import polars as pl
 import tyro
+from rich.markup import escape
 from rich.table import Table
 
 from derl.cli.display import compact, console, duration
@@ -81,11 +82,14 @@ def main(args: list[str]) -> None:
         show_store(store)
     else:
         show_experiment(chosen, store)
-    begun = list(begun_jobs(command.store))
+    keys = None if chosen is None else {member.key for member in members_of(chosen.members())}
+    begun = [job for job in begun_jobs(command.store) if keys is None or any(m.key in keys for m in job.members)]
     if begun:
         console.print(f"{sum(len(job.members) for job in begun)} runs are begun and saved on the way:")
         for job in begun:
             console.print(f"  {job.title}")
     for row in store.failures().iter_rows(named=True):
+        if keys is not None and row["key"] not in keys:
+            continue
         name = f"{row['recipe']} on {row['task']} {row['setting']} seed {row['seed']}"
-        console.print(f"[red]failed: {name}: {row['error']}[/]", soft_wrap=True)
+        console.print(f"[red]failed: {name}: {escape(row['error'])}[/]", soft_wrap=True)

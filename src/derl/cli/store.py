@@ -36,8 +36,7 @@ def main(args: list[str]) -> None:
         require(len(command.paths) == 1, "derl store export takes one file to write")
         store = Store(command.store, read_only=True)
         chosen = None if command.experiment is None else find_experiment(command.experiment)
-        keys = None if chosen is None else {m.key for m in members_of(chosen.members())}
-        count = export(store, command.paths[0], keys)
+        count = export(store, command.paths[0], None if chosen is None else members_of(chosen.members()))
         console.print(f"{count} runs written to {command.paths[0]}", soft_wrap=True)
         return
     require(len(command.paths) > 0, "derl store import takes files or run folders")

@@ -12,6 +12,7 @@ import polars as pl
 import tyro
 from rich.console import Group
 from rich.live import Live
+from rich.markup import escape
 from rich.progress_bar import ProgressBar
 from rich.table import Table
 
@@ -77,9 +78,9 @@ def show_plan(experiment: Experiment, plan: Plan) -> None:
         table.add_row(recipe, task, f"{runs:.0f}", duration(seconds))
     if rows:
         console.print(table)
-    left = f"{len(plan.members) - plan.found} left in {len(plan.jobs)} jobs"
+    left = f"{plan.runs - plan.found} left in {len(plan.jobs)} jobs"
     console.print(
-        f"{len(plan.members)} runs, {plan.found} in the store, {left}; about {duration(plan.seconds)} with "
+        f"{plan.runs} runs, {plan.found} in the store, {left}; about {duration(plan.seconds)} with "
         f"{plan.workers} workers",
         soft_wrap=True,
     )
@@ -119,8 +120,8 @@ def showing_sweep(title: str) -> Iterator:
     yield line
 
 
-def run_experiment(experiment: Experiment, running: Running, modules: tuple[str, ...] = ()) -> Plan | None:
-    """Run what is left of an experiment; None if it was only to be shown."""
+def run_experiment(experiment: Experiment, running: Running, modules: tuple[str, ...] = ()) -> tuple[Plan, int] | None:
+    """Run what is left of an experiment, and tell how many runs failed; None if it was only to be shown."""
     if running.dry_run:
         show_plan(experiment, make_plan(experiment, running.store, running.workers))
         return None
@@ -135,16 +136,23 @@ def run_experiment(experiment: Experiment, running: Running, modules: tuple[str,
         )
         begun = time.monotonic()
         failed = sweep.run()
-    made = len(sweep.plan.members) - sweep.plan.found - len(failed)
+    made = sweep.plan.runs - sweep.plan.found - len(failed)
     console.print(
-        f"{len(sweep.plan.members)} runs: {sweep.plan.found} were in {running.store}, {made} made now in "
+        f"{sweep.plan.runs} runs: {sweep.plan.found} were in {running.store}, {made} made now in "
         f"{duration(time.monotonic() - begun)}",
         soft_wrap=True,
     )
     for error in sorted(set(failed.values())):
         count = sum(reason == error for reason in failed.values())
-        console.print(f"[red]{count} runs failed: {error}[/]; the same command tries them again", soft_wrap=True)
-    return sweep.plan
+        console.print(
+            f"[red]{count} runs failed: {escape(error)}[/]; the same command tries them again", soft_wrap=True
+        )
+    return sweep.plan, len(failed)
+
+
+def complain(failed: int) -> None:
+    """End with an error if runs failed, after everything that could be done was done."""
+    require(failed == 0, f"{failed} runs failed; derl status says why")
 
 
 def imported_modules() -> tuple[str, ...]:
@@ -158,11 +166,13 @@ def main(args: list[str]) -> None:
     command = tyro.cli(SweepCommand, args=args, prog="derl sweep")
     require(command.spec != Path(), "derl sweep needs a file that describes the experiment; see docs/experiments")
     experiment = command.narrow(read_experiment(command.spec)).check()
-    plan = run_experiment(experiment, command, imported_modules())
-    if plan is None:
+    done = run_experiment(experiment, command, imported_modules())
+    if done is None:
         return
+    plan, failed = done
     store = Store(command.store, read_only=True)
     show_returns(experiment, results_of(store, plan.members, ["return", "steps"]))
+    complain(failed)
 
 
 def show_returns(experiment: Experiment, frame: pl.DataFrame) -> None:

@@ -35,6 +35,7 @@ ABLATIONS: dict[str, dict[str, Setting]] = {
     "explorer sees both rewards": {"explorer_reward": "both"},
 }
 """The recipe with one part changed."""
+BASELINE_TASKS = ("DeepSea-10", "DeepSea-20", "Hallway-10-10")
 ABLATION_TASKS = ("DeepSea-20", "Hallway-20-20")
 
 
@@ -68,6 +69,7 @@ def beyond() -> Experiment:
         Part(sensitivity(), FIVE),
         Part(held_out(), HELD_OUT_SEEDS),
         Part(ablations(), FIVE),
+        Part(product(BASELINE_TASKS, ("bootdqn",)), FIVE),
         Part(deep, FIVE),
     )
     return Experiment("beyond", parts, "The library's own recipe, beyond the paper")

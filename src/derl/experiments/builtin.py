@@ -6,6 +6,7 @@ from pathlib import Path
 
 from derl.core.errors import UnknownNameError
 from derl.envs.registry import PAPER_TASKS
+from derl.experiments.beyond import beyond
 from derl.experiments.cases import Case, Setting
 from derl.experiments.experiment import Experiment, Part, product, read_experiment
 from derl.experiments.grids import grid_cases
@@ -78,6 +79,7 @@ EXPERIMENTS: dict[str, Callable[[], Experiment]] = {
     "pure-exploration": pure_exploration,
     "kl": kl,
     "grid-search": grid_search,
+    "beyond": beyond,
 }
 
 

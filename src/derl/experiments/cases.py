@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -9,8 +10,8 @@ from derl.core.errors import DerlError, require
 from derl.training.config import Config, Run
 from derl.training.recipes import recipe as make_recipe
 
-Setting = float | str | bool
-"""What a setting may be changed to."""
+Setting = float | str | bool | tuple[int, ...]
+"""What a setting may be changed to; a tuple is the sizes of layers."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -25,7 +26,9 @@ class Case:
     @staticmethod
     def of(recipe: str, task: str, changes: Mapping[str, Setting] | None = None) -> "Case":
         """A case with its changes in order."""
-        return Case(recipe, task, tuple(sorted((changes or {}).items())))
+        # A TOML file has lists, which are no keys.
+        plain: dict[str, Any] = {n: tuple(v) if isinstance(v, list) else v for n, v in (changes or {}).items()}
+        return Case(recipe, task, tuple(sorted(plain.items())))
 
     @property
     def setting(self) -> str:
@@ -54,7 +57,12 @@ def setting_text(changes: Mapping[str, Setting]) -> str:
 
 
 def _text(value: Setting) -> str:
-    return f"{value:g}" if isinstance(value, float) else json.dumps(value).strip('"')
+    if isinstance(value, tuple):
+        return "x".join(map(str, value)) + ("x" if len(value) == 1 else "")
+    if isinstance(value, float):
+        # As short as possible, but never so short that another value would be called the same.
+        return f"{value:g}" if float(f"{value:g}") == value else repr(value)
+    return json.dumps(value).strip('"')
 
 
 def parse_setting(text: str) -> dict[str, Setting]:
@@ -68,7 +76,9 @@ def parse_setting(text: str) -> dict[str, Setting]:
 
 
 def parse_value(text: str) -> Setting:
-    """A number, true, false, or text."""
+    """A number, true, false, sizes of layers (64x64, or 64x for one), or text."""
+    if re.fullmatch(r"(\d+x)+\d*", text):
+        return tuple(int(part) for part in text.split("x") if part)
     if text.lower() in ("true", "false"):
         return text.lower() == "true"
     try:

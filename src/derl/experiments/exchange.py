@@ -2,7 +2,7 @@
 
 import dataclasses
 import io
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import polars as pl
@@ -10,6 +10,7 @@ import polars as pl
 from derl.core.errors import DerlError, require
 from derl.experiments.cases import Case, Setting
 from derl.experiments.identity import run_key
+from derl.experiments.planner import Member, results_of
 from derl.experiments.store import Entry, Store
 from derl.training.checkpoint import write_atomically
 from derl.training.config import Config, expand
@@ -20,15 +21,21 @@ from derl.training.version import ENGINE
 NEEDED = ("run", "recipe", "task", "setting", "seed", "evaluation", "episodes", "return")
 
 
-def export(store: Store, path: Path, keys: Iterable[str] | None = None) -> int:
-    """Write the results frame of some runs (else of all) to a Parquet file; the value is the number of runs."""
-    frame = store.frame(keys)
+def export(store: Store, path: Path, members: Sequence[Member] | None = None) -> int:
+    """Write the results frame of an experiment's runs, by its names (else of all runs) to a Parquet file.
+
+    The value is the number of runs.
+    """
+    frame = store.frame() if members is None else results_of(store, members)
     require(len(frame) > 0, f"{store.path} holds none of these runs yet")
     # Single precision is what the numbers were computed in; it halves the file.
     frame = frame.with_columns(pl.selectors.float().cast(pl.Float32))
     buffer = io.BytesIO()
     frame.write_parquet(buffer, compression="zstd", compression_level=15)
-    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise DerlError(f"cannot make the folder {path.parent}: {error.strerror}") from None
     write_atomically(path, buffer.getvalue())
     return frame["key"].n_unique()
 
@@ -52,7 +59,7 @@ def read_results(paths: Sequence[Path | str]) -> pl.DataFrame:
 def _without_copies(frame: pl.DataFrame) -> pl.DataFrame:
     """Runs of the same case, seed and length are the same run, read from two files: the first one stays."""
     labels = ["recipe", "task", "setting", "seed"]
-    versions = ["engine"] if "engine" in frame.columns else []
+    versions = [name for name in ("engine", "key") if name in frame.columns]
     runs = frame.group_by("run", *labels, *versions, maintain_order=True).agg(pl.col("evaluation").max())
     kept = runs.unique([*labels, *versions, "evaluation"], keep="first", maintain_order=True)
     return frame.join(kept.select("run"), on="run", how="semi")
@@ -79,9 +86,12 @@ def import_results(store: Store, paths: Sequence[Path | str]) -> int:
     """Put the runs of exported files into a store; the value is how many were new."""
     before = len(store.keys())
     frame = read_results(paths)
-    require("key" in frame.columns and "engine" in frame.columns, "these files do not say which runs they hold")
+    missing = [name for name in ("key", "engine", "seconds") if name not in frame.columns]
+    require(not missing, f"these files do not say which runs they hold (no column {', '.join(missing)})")
     entries, frames = [], []
     for (key,), part in frame.group_by(["key"], maintain_order=True):
+        # Under several names it is still one run.
+        part = part.filter(pl.col("run") == part["run"][0])
         row = part.row(0, named=True)
         labels = (str(key), row["recipe"], row["task"], row["setting"], row["seed"], row["engine"], row["seconds"])
         entries.append(Entry(*labels))
@@ -96,12 +106,13 @@ def import_results(store: Store, paths: Sequence[Path | str]) -> int:
 
 
 def import_run_folder(store: Store, path: Path | str) -> int:
-    """Put the finished runs of a `derl train` folder into a store; the value is how many there are.
+    """Put the finished runs of a `derl train` folder into a store; the value is how many were new.
 
     Only runs of a named recipe (with varied numbers, if any) have a place in tables.
     """
     folder = RunFolder(path)
     config, seeds, vary = folder.open()
+    folder.check_versions(config)
     require(config.recipe in RECIPES, f"{path} does not hold a named recipe")
     frame, facts = folder.read_results(), expand(config, seeds, vary)
     entries, frames = [], []
@@ -114,8 +125,9 @@ def import_run_folder(store: Store, path: Path | str) -> int:
         require(done, f"{path} is not finished; continue it with: derl resume {path}")
         entries.append(Entry(run_key(run), config.recipe, config.task, case.setting, run.seed, ENGINE, 0.0))
         frames.append(part.drop(*run.values))
+    before = len(store.keys())
     store.add(entries, frames)
-    return len(entries)
+    return len(store.keys()) - before
 
 
 def protocol_changes(config: Config) -> dict[str, Setting]:

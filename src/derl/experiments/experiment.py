@@ -78,7 +78,8 @@ class Experiment:
 def shortened(case: Case, episodes: int) -> Case:
     """A case that trains for fewer episodes, with its number of evaluations kept where that is possible."""
     protocol = case.config().protocol
-    every = max(1, round(protocol.evaluate_every * episodes / protocol.episodes))
+    require(protocol.steps is None, "a budget in steps cannot be shortened by episodes; change protocol.steps")
+    every = max(1, protocol.evaluate_every * episodes // protocol.episodes)
     changes = {**dict(case.changes), "protocol.episodes": episodes, "protocol.evaluate_every": every}
     return Case.of(case.recipe, case.task, changes)
 
@@ -136,7 +137,8 @@ def from_data(data: Mapping[str, Any], name: str) -> Experiment:
             raise UnknownNameError("entry of the experiment", key, KNOWN)
     shared = {key: value for key, value in data.items() if key in PART}
     parts = data.get("parts", [{}])
-    require(isinstance(parts, list) and len(parts) > 0, "parts is a list of tables, written [[parts]]")
+    tables = isinstance(parts, list) and len(parts) > 0 and all(isinstance(part, Mapping) for part in parts)
+    require(tables, "parts is a list of tables, written [[parts]]")
     built = tuple(_part({**shared, **part}) for part in parts)
     return Experiment(str(data.get("name", name)), built, str(data.get("title", ""))).check()
 
@@ -150,6 +152,10 @@ def _part(data: Mapping[str, Any]) -> Part:
         if recipe not in RECIPES:
             raise UnknownNameError("recipe", recipe, RECIPES)
     fixed = dict(_table(data, "set"))
+    for name in ("task", "recipe", "env"):
+        require(
+            name not in fixed and name not in _table(data, "vary"), f"{name} is not a setting; write tasks and recipes"
+        )
     fixed |= {f"protocol.{key}": value for key, value in _table(data, "protocol").items()}
     return Part(product(tasks, recipes, vary=_table(data, "vary"), fixed=fixed), _seeds(data.get("seeds", 5)))
 
@@ -176,7 +182,7 @@ def _names(data: Mapping[str, Any], key: str) -> list[str]:
 
 
 def _seeds(seeds: Any) -> tuple[int, ...]:
-    chosen = tuple(range(seeds)) if isinstance(seeds, int) else tuple(seeds) if isinstance(seeds, list) else ()
-    good = len(chosen) > 0 and all(isinstance(s, int) and s >= 0 for s in chosen)
+    chosen = tuple(range(seeds)) if type(seeds) is int else tuple(seeds) if isinstance(seeds, list) else ()
+    good = len(chosen) > 0 and all(type(s) is int and s >= 0 for s in chosen)
     require(good, f"seeds is a number of seeds or a list of them, none negative; got {seeds!r}")
     return chosen

@@ -7,7 +7,7 @@ from typing import Any
 
 from derl.core.errors import DerlError, require
 from derl.training.config import Config, Run, to_json
-from derl.training.version import versions
+from derl.training.version import versions_of
 
 ADDED = {
     "updates_per_step": 0.0,
@@ -31,7 +31,9 @@ def as_before(part: Any) -> Any:
 
 def description(config: Config) -> dict[str, Any]:
     """Everything that decides a run's numbers, except its seed. The recipe's name is a label and does not count."""
-    data = {name: as_before(part) for name, part in json.loads(to_json(config)).items()}
+    data = json.loads(to_json(config))
+    # A task's options are its own business: one of them may have the name of such a setting.
+    data = {name: part if name == "env_options" else as_before(part) for name, part in data.items()}
     data.pop("recipe")
     custom = [str(v) for v in (*(p.get("kind") for p in data.values() if isinstance(p, dict)), data.get("env")) if v]
     for name in custom:
@@ -40,7 +42,7 @@ def description(config: Config) -> dict[str, Any]:
                 f"{name.removeprefix('custom:')} has no name to be found by in a worker process; "
                 "register it, in a module loaded with 'derl --import MODULE'"
             )
-    return {**data, "versions": versions(config.make_env(), config.explorer, config.bonus, config.exploiter)}
+    return {**data, "versions": versions_of(config)}
 
 
 @lru_cache(maxsize=100_000)

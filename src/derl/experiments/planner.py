@@ -4,6 +4,7 @@ import dataclasses
 import hashlib
 import math
 from collections.abc import Collection, Mapping, Sequence
+from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
@@ -11,7 +12,6 @@ import jax
 import numpy as np
 import polars as pl
 
-from derl.agents.dqn import DQN
 from derl.agents.ppo import PPO
 from derl.core.types import Box
 from derl.experiments.cases import Case
@@ -50,17 +50,17 @@ class Job:
     seconds: float
     """How long it is expected to take."""
 
-    @property
+    @cached_property
     def name(self) -> str:
         """A name that the same runs always get."""
         return hashlib.sha256("".join(m.key for m in self.members).encode()).hexdigest()[:16]
 
-    @property
+    @cached_property
     def steps(self) -> int:
         """Environment steps of all its runs."""
         return sum(steps_of(m.config) for m in self.members)
 
-    @property
+    @cached_property
     def title(self) -> str:
         """What to call it on a display."""
         cases = list(dict.fromkeys(m.case for m in self.members))
@@ -70,18 +70,24 @@ class Job:
 
 
 def members_of(pairs: Sequence[tuple[Case, int]]) -> list[Member]:
-    """Content addresses and configurations of runs; seeds of a case share the work."""
+    """Content addresses and configurations of runs; seeds of a case share the work.
+
+    Cases that are the same but in name (lambda = 1 is the recipe as it is) give members with the same address.
+    """
     configs = {case: case.config() for case in dict.fromkeys(case for case, _ in pairs)}
     keys = {case: config_key(config) for case, config in configs.items()}
-    unique = {seed_key(keys[case], seed): (case, seed) for case, seed in reversed(pairs)}
-    members = [Member(key, case, seed, configs[case]) for key, (case, seed) in unique.items()]
-    return members[::-1]
+    return [Member(seed_key(keys[case], seed), case, seed, configs[case]) for case, seed in pairs]
+
+
+def distinct(members: Sequence[Member]) -> list[Member]:
+    """Each run once."""
+    return list({member.key: member for member in reversed(members)}.values())[::-1]
 
 
 def results_of(store: Store, members: Sequence[Member], columns: Sequence[str] | None = None) -> pl.DataFrame:
     """The results frame of an experiment's runs as far as they are in the store, by the experiment's own names."""
-    cases = {m.key: (m.case.recipe, m.case.task, m.case.setting) for m in members}
-    return relabelled(store.frame(cases, columns), cases)
+    names = [(m.key, m.case.recipe, m.case.task, m.case.setting) for m in members]
+    return relabelled(store.frame({m.key for m in members}, columns), names)
 
 
 def steps_of(config: Config) -> int:
@@ -107,7 +113,7 @@ def parameters(config: Config) -> int:
 def sizes(config: Config) -> tuple[int, int]:
     """About how many bytes a run's weights and optimisers take, and its whole state with its replay memories."""
     hot = 12 * parameters(config)
-    memories = [agent.capacity for agent in (config.explorer, config.exploiter) if isinstance(agent, DQN)]
+    memories = [getattr(agent, "capacity", 0) for agent in (config.explorer, config.exploiter)]
     observation = config.make_env().spec.observation
     row = 4 * (3 + 2 * (int(np.prod(observation.shape)) if isinstance(observation, Box) else 1))
     return hot, hot + sum(memories) * row
@@ -123,17 +129,16 @@ def population_size(config: Config, most: int = MOST_RUNS) -> int:
 
 def expected_seconds(config: Config) -> float:
     """A rough guess of a run's time, for what has never been timed: gradient steps and the weights they touch."""
-    steps, weights = steps_of(config), parameters(config)
-    per_rollout = config.explorer.rollout_length * config.num_envs
+    weights, per_rollout = parameters(config), config.algorithm().steps_per_iteration
     cost = 2.5e-6
     for agent in filter(None, (config.explorer, config.exploiter)):
-        updates = agent.epochs * agent.minibatches if isinstance(agent, PPO) else 1
-        batch = 0.3e-6 * agent.batch_size if isinstance(agent, DQN) else 0.0
+        updates = agent.updates(per_rollout) * (agent.epochs * agent.minibatches if isinstance(agent, PPO) else 1)
+        batch = 0.3e-6 * (getattr(agent, "batch_size", 0) + getattr(agent, "batch_steps", 0))
         share = weights / (2 if config.exploiter is not None else 1)
-        cost += updates * agent.updates_per_rollout * (20e-6 + batch + 1e-9 * share) / per_rollout
+        cost += updates * (20e-6 + batch + 1e-9 * share) / per_rollout
     if hasattr(config.bonus, "learning_rate"):
         cost += 45e-6 / config.num_envs
-    return steps * cost
+    return steps_of(config) * cost
 
 
 def plan(
@@ -146,9 +151,9 @@ def plan(
 ) -> list[Job]:
     """Jobs of the runs that are not among `done`, longest first.
 
-    Who goes with whom depends only on the whole experiment, not on what is done or how fast the machine turned out to
-    be: programs of another size may round differently, and a sweep that was interrupted is to give the same numbers as
-    one that was not. `known` gives measured seconds per step of a recipe and task, for the order of the jobs.
+    Who goes with whom depends only on the whole experiment and the workers, not on what is done or how fast they are:
+    programs of another size may round differently, and a sweep that was interrupted is to give the same numbers as one
+    that was not. `known` gives measured seconds per step of a recipe and task, for the order of the jobs.
     """
     jobs = []
     for group in partition(members, workers, most):
@@ -161,7 +166,7 @@ def plan(
 def partition(members: Sequence[Member], workers: int, most: int) -> list[list[Member]]:
     """Runs in groups that share a program, none so large that it would keep one worker busy after all others."""
     programs: dict[Any, list[Member]] = {}
-    for member in members:
+    for member in distinct(members):
         programs.setdefault(program_of(member.config), []).append(member)
     seconds = {program: expected_seconds(group[0].config) for program, group in programs.items()}
     total = sum(seconds[program] * len(group) for program, group in programs.items())

@@ -1,5 +1,6 @@
 """The other end of a worker process: start it, give it a job, hear from it, and notice when it dies."""
 
+import contextlib
 import json
 import os
 import queue
@@ -31,7 +32,7 @@ class Worker:
         lock: int,
         events: "queue.Queue[Event]",
     ):
-        self.core, self.steps = core, 0
+        self.core, self.steps, self.begun_at, self.ready = core, 0, 0, False
         self.job: Job | None = None
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 (it lives as long as the process)
         command = [
@@ -58,11 +59,10 @@ class Worker:
 
     def _listen(self) -> None:
         assert self.process.stdout is not None
-        for line in self.process.stdout:
-            try:
+        # The pipe may be closed under this thread when the sweep ends.
+        with contextlib.suppress(ValueError, OSError):
+            for line in self.process.stdout:
                 self._events.put((self, json.loads(line)))
-            except ValueError:
-                continue
         self._events.put((self, None))
 
     def give(self, job: Job) -> None:
@@ -75,6 +75,12 @@ class Worker:
         except OSError:
             # It has just died: its last event will say so.
             return
+
+    def heard(self, steps: int) -> None:
+        """Note how far its job is; the first time, where it began: a checkpoint may have been there."""
+        if self.steps == 0:
+            self.begun_at = steps
+        self.steps = steps
 
     def stop(self) -> None:
         """Ask it to save and end."""

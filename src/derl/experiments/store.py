@@ -166,14 +166,17 @@ class Store:
         return [Entry(*row) for row in self._db.execute(f"SELECT {names} FROM runs")]
 
 
-def relabelled(frame: pl.DataFrame, cases: Mapping[str, tuple[str, str, str]]) -> pl.DataFrame:
-    """A results frame with runs called by other names: recipe, task and setting by content address.
+def relabelled(frame: pl.DataFrame, names: Iterable[tuple[str, str, str, str]]) -> pl.DataFrame:
+    """A results frame with runs called by other names: content address, recipe, task and setting.
 
-    A run is stored under the name it was first asked for by; lambda = 1 may be the recipe as it is.
+    A run is stored under the name it was first asked for by; lambda = 1 may be the recipe as it is. A run that is asked
+    for by several names appears under each, as a run of its own.
     """
-    names = pl.DataFrame([(k, *v) for k, v in cases.items()], ["key", *TEXT], orient="row")
-    order = frame.columns
-    return frame.drop(list(TEXT)).join(names, on="key", how="inner", maintain_order="left").select(order)
+    schema = {"key": pl.String, **TEXT}
+    wanted = pl.DataFrame(list(dict.fromkeys(names)), schema=schema, orient="row")
+    renamed = frame.drop(list(TEXT)).join(wanted, on="key", how="inner", maintain_order="left").select(frame.columns)
+    number = pl.struct("run", *TEXT).rank("dense").cast(pl.Int64) - 1
+    return renamed.with_columns(number.alias("run")).sort("run", "evaluation")
 
 
 def empty_frame() -> pl.DataFrame:

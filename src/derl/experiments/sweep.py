@@ -11,12 +11,13 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import jax
 
 from derl.core.errors import DerlError, require
 from derl.experiments.experiment import Experiment
-from derl.experiments.jobs import JOBS, begun_jobs, entry_of, remaining
+from derl.experiments.jobs import JOBS, begun_jobs, entry_of, job_folder, remaining
 from derl.experiments.planner import MOST_RUNS, MOST_RUNS_GPU, Job, Member, members_of, plan
 from derl.experiments.pool import Event, Worker
 from derl.experiments.store import Store
@@ -58,9 +59,14 @@ class Plan:
     workers: int
 
     @property
+    def runs(self) -> int:
+        """How many runs there are; cases may share some."""
+        return len({member.key for member in self.members})
+
+    @property
     def found(self) -> int:
         """Runs that are in the store already."""
-        return len(self.members) - sum(len(job.members) for job in self.jobs)
+        return self.runs - sum(len(job.members) for job in self.jobs)
 
     @property
     def seconds(self) -> float:
@@ -73,7 +79,7 @@ def make_plan(experiment: Experiment, path: Path, workers: int | None = None) ->
     """What is left of an experiment. Jobs that were begun are gone on with as they are."""
     members = members_of(experiment.members())
     gpu = jax.default_backend() != "cpu"
-    workers = workers or (1 if gpu else available_cores())
+    workers = (1 if gpu else available_cores()) if workers is None else workers
     require(workers >= 1, f"a sweep needs at least one worker, not {workers}")
     known, stored = {}, set()
     if (path / "runs.sqlite").exists():
@@ -82,8 +88,13 @@ def make_plan(experiment: Experiment, path: Path, workers: int | None = None) ->
         store.close()
     most = MOST_RUNS_GPU if gpu else MOST_RUNS
     wanted = {m.key for m in members} - stored
-    begun = [job for job in begun_jobs(path) if wanted.issuperset(m.key for m in job.members)]
-    taken = stored | {m.key for job in begun for m in job.members}
+    begun, taken = [], set(stored)
+    # Sweeps of different parts of an experiment may have begun the same runs: each is gone on with once.
+    for job in sorted(begun_jobs(path), key=lambda job: (-len(job.members), job.name)):
+        keys = {m.key for m in job.members}
+        if wanted >= keys and taken.isdisjoint(keys):
+            begun.append(job)
+            taken |= keys
     jobs = plan(members, workers=workers, done=taken, known=known, most=most)
     return Plan(tuple(members), (*begun, *jobs), workers)
 
@@ -105,8 +116,13 @@ class Sweep:
         self.show = show or (lambda progress: None)
         self.store = Store(self.path)
         self._lock = claim(self.path)
-        enough_room(self.path)
-        self.plan = make_plan(experiment, self.path, workers)
+        try:
+            enough_room(self.path)
+            self.plan = make_plan(experiment, self.path, workers)
+        except BaseException:
+            os.close(self._lock)
+            self.store.close()
+            raise
         self.waiting = list(self.plan.jobs)
         self.attempts: dict[str, int] = {}
         self.idle_deaths = 0
@@ -115,7 +131,10 @@ class Sweep:
         self.events: queue.Queue[Event] = queue.Queue()
         self.workers: list[Worker] = []
         self._stop = threading.Event()
-        self._steps_done, self._begun = 0, time.monotonic()
+        self._steps_done, self._begun, self._shown = 0, time.monotonic(), 0.0
+        self._skipped = 0.0
+        self._total_steps = sum(job.steps for job in self.plan.jobs)
+        self._expected = sum(job.seconds for job in self.plan.jobs)
 
     def run(self) -> dict[str, str]:
         """Run everything that is left; the value is what failed, with the reason. Ctrl-C raises `Interrupted`."""
@@ -130,7 +149,7 @@ class Sweep:
                 while self._busy() and not self._stop.is_set():
                     self._handle()
                 if self._stop.is_set():
-                    done = f"{self.plan.found + self.finished} of {len(self.plan.members)} runs"
+                    done = f"{self.plan.found + self.finished} of {self.plan.runs} runs"
                     raise Interrupted(f"interrupted with {done} done, all saved; the same command goes on")
             finally:
                 self._end()
@@ -154,20 +173,41 @@ class Sweep:
         if message is None:
             self._died(worker)
         elif "steps" in message:
-            worker.steps = message["steps"]
+            worker.heard(message["steps"])
         else:
-            if "done" in message and worker.job is not None:
-                self.finished += len(worker.job.members)
-                self._steps_done += worker.job.steps
-            elif "error" in message and worker.job is not None:
-                self._give_up(worker.job, message["error"])
-            worker.job, worker.steps = None, 0
-            self._next(worker)
-        self.show(self.progress())
+            self._finished(worker, message)
+            self._shown = 0.0
+        # Workers report several times a second each: the display need not follow all of it.
+        if time.monotonic() - self._shown > 0.5:
+            self._shown = time.monotonic()
+            self.show(self.progress())
 
-    def _next(self, worker: Worker) -> None:
-        if self.waiting:
-            worker.give(self.waiting.pop(0))
+    def _finished(self, worker: Worker, message: dict[str, Any]) -> None:
+        job = worker.job
+        if "done" in message and job is not None:
+            self.finished += len(job.members)
+            self._steps_done += job.steps - worker.begun_at
+            self._skipped += job.seconds * worker.begun_at / max(job.steps, 1)
+        elif "error" in message and job is not None:
+            self._retry(job, message["error"])
+        else:
+            self.idle_deaths = 0
+        worker.ready, worker.job, worker.steps, worker.begun_at = True, None, 0, 0
+        self._next()
+
+    def _next(self) -> None:
+        """Give every worker that has nothing to do the next job."""
+        for worker in self.workers:
+            if worker.ready and worker.job is None and self.waiting:
+                worker.give(self.waiting.pop(0))
+
+    def _retry(self, job: Job, error: str) -> None:
+        """Try the runs of a job that cannot be done one by one: one of them, or all together, may be at fault."""
+        if len(job.members) > 1:
+            shutil.rmtree(job_folder(self.path, job).path, ignore_errors=True)
+            self.waiting += [remaining(job, {member.key}) for member in job.members]
+        else:
+            self._give_up(job, error)
 
     def _died(self, worker: Worker) -> None:
         """Replace a worker that died, and have its job tried again where its checkpoint left it."""
@@ -181,13 +221,11 @@ class Sweep:
             self.attempts[job.name] = self.attempts.get(job.name, 0) + 1
             if self.attempts[job.name] < ATTEMPTS:
                 self.waiting.insert(0, job)
-            elif len(job.members) > 1:
-                # One of its runs may be at fault, or the memory they need together.
-                self.waiting += [remaining(job, {member.key}) for member in job.members]
             else:
-                self._give_up(job, f"its process died {ATTEMPTS} times ({words})")
+                self._retry(job, f"its process died {ATTEMPTS} times ({words})")
         if self.waiting:
             self._start(worker.core)
+            self._next()
 
     def _give_up(self, job: Job, error: str) -> None:
         self.store.add_failures([entry_of(member) for member in job.members], error)
@@ -205,25 +243,25 @@ class Sweep:
 
     def progress(self) -> SweepProgress:
         """How far it is."""
-        steps = self._steps_done + sum(worker.steps for worker in self.workers)
-        total = sum(job.steps for job in self.plan.jobs)
+        # What earlier sittings did of a job says nothing about how fast this one is.
+        steps = self._steps_done + sum(worker.steps - worker.begun_at for worker in self.workers)
+        skipped = self._skipped + sum(w.job.seconds * w.begun_at / max(w.job.steps, 1) for w in self.workers if w.job)
         elapsed = time.monotonic() - self._begun
         # Time is left in proportion to expected seconds, not steps: a step of PPO is not a step of A2C.
-        expected = sum(job.seconds for job in self.plan.jobs)
         waiting = sum(job.seconds for job in self.waiting)
         under_way = sum(w.job.seconds * (1 - w.steps / max(w.job.steps, 1)) for w in self.workers if w.job is not None)
-        done = expected - waiting - under_way
+        done = self._expected - waiting - under_way - skipped
         left = (waiting + under_way) / self.plan.workers
-        if done > 0.02 * expected:
+        if done > 0.02 * self._expected:
             left = elapsed * (waiting + under_way) / done
         return SweepProgress(
-            runs=len(self.plan.members),
+            runs=self.plan.runs,
             done=self.plan.found + self.finished,
             found=self.plan.found,
             failed=len(self.failed),
             running=tuple(w.job.title for w in self.workers if w.job is not None),
             steps=steps,
-            total_steps=total,
+            total_steps=self._total_steps,
             steps_per_second=steps / max(elapsed, 1e-9),
             seconds_left=left,
         )

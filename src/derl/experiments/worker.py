@@ -4,6 +4,7 @@ It is started as `python -m derl.experiments.worker STORE CORE SECONDS [MODULE .
 starts: XLA then uses a single thread and runs operations where they are called, which is a quarter faster than a pool.
 """
 
+import contextlib
 import importlib
 import json
 import os
@@ -11,14 +12,23 @@ import signal
 import sys
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 
-def say(**message: Any) -> None:
-    """One line to whoever started this."""
-    sys.stdout.write(json.dumps(message) + "\n")
-    sys.stdout.flush()
+def speaker() -> Callable[..., None]:
+    """What says one line to whoever started this. All other output, a user's prints say, goes to the errors."""
+    out = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)
+
+    def say(**message: Any) -> None:
+        # Whoever started this may be gone: then the trainer is told to save and stop, and nobody needs to hear.
+        with contextlib.suppress(BrokenPipeError):
+            out.write(json.dumps(message) + "\n")
+            out.flush()
+
+    return say
 
 
 def stop_with_parent() -> None:
@@ -37,6 +47,7 @@ def stop_with_parent() -> None:
 def main(argv: list[str]) -> int:
     """Do jobs until the input ends."""
     store, core, seconds, *modules = argv
+    say = speaker()
     if core != "any" and hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {int(core)})
     stop_with_parent()
@@ -54,7 +65,7 @@ def main(argv: list[str]) -> int:
     for line in sys.stdin:
         try:
             job = from_data(json.loads(line))
-            execute(Path(store), job, lambda p: say(steps=p.steps, failed=p.failed), float(seconds))
+            execute(Path(store), job, lambda p: say(steps=p.steps), float(seconds))
             say(done=job.name)
         except Interrupted:
             return 130

@@ -38,6 +38,7 @@ class Protocol:
         """Raise a `DerlError` if a setting makes no sense."""
         for name in ("episodes", "steps", "evaluate_every", "evaluation_episodes"):
             value = getattr(self, name)
+            require(value is None or type(value) is int, f"protocol: {name} takes a whole number, not {value!r}")
             require(value is None or value >= 1, f"protocol: {name} must be at least 1, not {value}")
 
     def budget(self, env: AnyEnvironment) -> tuple[int, int]:
@@ -147,7 +148,23 @@ def _replace(obj: Any, names: Sequence[str], value: Any, path: str) -> Any:
         value = _number(value, path)
     elif type(old) is int and isinstance(value, float) and value.is_integer():
         value = int(value)
+    _check_type(old, value, path)
     return dataclasses.replace(obj, **{names[0]: value})  # pyright: ignore[reportArgumentType]
+
+
+def _check_type(old: Any, value: Any, path: str) -> None:
+    """Raise if a value cannot stand where another stood."""
+    if isinstance(old, bool):
+        require(isinstance(value, bool), f"{path} takes true or false, not {value!r}")
+    elif type(old) is int:
+        require(type(value) is int, f"{path} takes a whole number, not {value!r}")
+    elif isinstance(old, str):
+        require(isinstance(value, str), f"{path} takes text, not {value!r}")
+    elif isinstance(old, tuple):
+        sizes = isinstance(value, tuple) and all(type(size) is int for size in value)
+        require(sizes, f"{path} takes whole numbers in a list, not {value!r}")
+    elif dataclasses.is_dataclass(old):
+        require(dataclasses.is_dataclass(value), f"{path} is a group of settings; name one of them")
 
 
 def _number(value: Any, path: str) -> float:

@@ -14,6 +14,7 @@ from derl._version import __version__
 from derl.core.errors import DerlError, require
 from derl.training.checkpoint import write_atomically
 from derl.training.config import Config, from_json, to_json
+from derl.training.version import versions_of
 
 CONFIG, RESULTS, CHECKPOINT, LOCK = "config.json", "results.parquet", "checkpoint.safetensors", ".lock"
 
@@ -48,6 +49,7 @@ class RunFolder:
         self.lock()
         data = {
             "derl": __version__,
+            "versions": versions_of(config),
             "seeds": list(seeds),
             "vary": {k: list(v) for k, v in vary.items()},
             "config": json.loads(to_json(config)),
@@ -57,6 +59,15 @@ class RunFolder:
     def open(self) -> tuple[Config, list[int], dict[str, list[float]]]:
         """What the folder's run is: its configuration, seeds and varied numbers."""
         return from_json(json.dumps(self._described()["config"])), *self.members()
+
+    def check_versions(self, config: Config) -> None:
+        """Raise unless the folder's run was begun by an engine that computes what this one does."""
+        theirs, ours = self._described().get("versions"), versions_of(config)
+        require(
+            theirs == ours,
+            f"{self.path} was made by another version of the engine ({theirs or 'an unknown one'}, this is {ours}); "
+            "start it anew",
+        )
 
     def members(self) -> tuple[list[int], dict[str, list[float]]]:
         """The seeds and varied numbers of the folder's runs."""

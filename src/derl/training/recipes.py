@@ -131,9 +131,12 @@ def recipe(name: str, task: str, **env_options) -> Config:
     key = name.lower()
     if key not in RECIPES:
         raise UnknownNameError("recipe", name, RECIPES)
+    env = make(task, **env_options)
+    # However the task was written: deepsea-10 is DeepSea-10.
+    task = env.name
     if key in OWN:
         return own_recipe(key, task, **env_options)
-    hallway = family(make(task, **env_options)) == "Hallway"
+    hallway = family(env) == "Hallway"
     algorithm, _, bonus = key.removesuffix("-kl").partition("-")
     config = Config(task, a2c(hallway), bonus_of(algorithm, bonus or "none", hallway), recipe=key)
     config = replace(config, env_options=env_options)

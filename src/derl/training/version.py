@@ -10,6 +10,11 @@ attribute `version`, to be raised in the same way.
 """
 
 
+def versions_of(config: Any) -> dict[str, int]:
+    """The versions behind a configuration's numbers."""
+    return versions(config.make_env(), config.explorer, config.bonus, config.exploiter)
+
+
 def versions(*parts: Any) -> dict[str, int]:
     """The engine's version, and those of the parts that declare their own."""
     own = {type(part).__name__: part.version for part in parts if getattr(type(part), "version", None) is not None}

@@ -1,0 +1,114 @@
+"""How soon a policy is optimal, and whether it stays so: one line per case."""
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import polars as pl
+from jaxtyping import Bool, Float
+
+from derl.analysis.curves import matrix, without_failures
+from derl.analysis.statistics import mean_without_nan
+from derl.experiments.cases import Case, case_of
+
+SHARE = 0.95
+"""A policy holds the optimum from an episode on if so many of the later evaluations are optimal."""
+TOLERANCE, NOISY_TOLERANCE = 1e-3, 0.1
+"""How far from the best possible return still counts, and where chance decides what an evaluation returns."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Holding:
+    """How the runs of a case reach and hold the optimum. Episodes are None for a run that does not."""
+
+    case: Case
+    optimum: float
+    episodes: int
+    """Of training."""
+    first: tuple[int | None, ...]
+    """The first optimal evaluation of each run."""
+    stable: tuple[int | None, ...]
+    """The evaluation from which on each run holds the optimum."""
+    final: float
+    """Mean return of the last tenth of the evaluations."""
+    seconds: float | None
+    """Core time per run, where it is known."""
+
+    @property
+    def runs(self) -> int:
+        """How many there are."""
+        return len(self.stable)
+
+    @property
+    def held(self) -> list[int]:
+        """The stable episodes of the runs that have one."""
+        return [episode for episode in self.stable if episode is not None]
+
+    @property
+    def median(self) -> float | None:
+        """The median stable episode over all runs; None if half of them or more do not hold the optimum."""
+        values = [np.inf if episode is None else float(episode) for episode in self.stable]
+        middle = float(np.median(values))
+        return middle if np.isfinite(middle) else None
+
+
+def is_optimal(returns: Float[np.ndarray, "..."], case: Case, optimum: float) -> Bool[np.ndarray, "..."]:
+    """Which evaluations are optimal."""
+    noisy = any(name in ("env_options.stochastic", "env_options.random_start") for name, _ in case.changes)
+    return returns >= optimum - (NOISY_TOLERANCE if noisy else TOLERANCE)
+
+
+def stable_from(optimal: Bool[np.ndarray, " evaluations"], share: float = SHARE) -> int | None:
+    """The first evaluation that is optimal and from which on at least `share` of all are."""
+    later = np.cumsum(optimal[::-1])[::-1] / np.arange(len(optimal), 0, -1)
+    first = np.flatnonzero(optimal & (later >= share))
+    return int(first[0]) if len(first) else None
+
+
+def holdings(frame: pl.DataFrame) -> list[Holding]:
+    """Every case of a results frame whose best return is known."""
+    found = []
+    groups = without_failures(frame).group_by(["recipe", "task", "setting"], maintain_order=True)
+    for (recipe, task, setting), group in groups:
+        case = case_of(str(recipe), str(task), str(setting))
+        optimum = case.config().make_env().optimal_return
+        if optimum is not None:
+            found.append(_holding(case, optimum, group))
+    return found
+
+
+def _holding(case: Case, optimum: float, group: pl.DataFrame) -> Holding:
+    returns = matrix(group, "return")
+    optimal = is_optimal(np.nan_to_num(returns, nan=-np.inf), case, optimum)
+    episodes = group.group_by("evaluation").agg(pl.col("episodes").mean()).sort("evaluation")["episodes"].to_numpy()
+
+    def episode(index: int | None) -> int | None:
+        return None if index is None else round(float(episodes[index]))
+
+    first = [episode(int(np.argmax(run)) if run.any() else None) for run in optimal]
+    stable = [episode(stable_from(run)) for run in optimal]
+    tail = returns[:, -max(1, returns.shape[1] // 10) :]
+    seconds = float(group["seconds"].to_numpy().mean()) if "seconds" in group.columns else None
+    return Holding(
+        case,
+        optimum,
+        round(float(episodes[-1])),
+        tuple(first),
+        tuple(stable),
+        float(mean_without_nan(tail.reshape(-1))),
+        seconds,
+    )
+
+
+def table(rows: Sequence[tuple[str, Holding]], extra: Mapping[str, Sequence[str]] | None = None) -> str:
+    """Holdings as a table in Markdown; `extra` adds columns after the name."""
+    extra = extra or {}
+    head = ["", *extra, "best possible", "at the end", "runs", "reach it", "hold it", "held from (median)", "last run"]
+    lines = ["| " + " | ".join(head) + " |", "|---" + "|---:" * (len(head) - 1) + "|"]
+    for i, (name, h) in enumerate(rows):
+        reached = sum(episode is not None for episode in h.first)
+        median = "–" if h.median is None else f"{h.median:,.0f}"
+        last = f"{max(h.held):,}" if len(h.held) == h.runs else f"{h.runs - len(h.held)} not in {h.episodes:,}"
+        numbers = [f"{h.optimum:.2f}", f"{h.final:.2f}", str(h.runs), str(reached), str(len(h.held)), median, last]
+        lines.append("| " + " | ".join([name, *(column[i] for column in extra.values()), *numbers]) + " |")
+    return "\n".join(lines)

@@ -1,0 +1,71 @@
+"""Reaching and holding the optimum, on curves whose answer can be read off."""
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from derl.analysis.holding import holdings, stable_from, table
+from derl.experiments.cases import Case
+
+
+@pytest.mark.parametrize(
+    ("optimal", "answer"),
+    [
+        ("0000", None),
+        ("0011", 2),
+        ("1111", 0),
+        ("1101", 3),
+        ("0" + "1" * 19, 1),
+        ("1" + "0" + "1" * 19, 0),
+        ("10" + "1" * 18, 0),
+    ],
+)
+def test_stable_from(optimal, answer):
+    assert stable_from(np.array([c == "1" for c in optimal])) == answer
+
+
+@given(st.lists(st.booleans(), min_size=1, max_size=60))
+def test_what_is_stable_is_optimal_and_mostly_stays_so(optimal):
+    values = np.array(optimal)
+    index = stable_from(values)
+    if index is None:
+        assert not values[-1]
+    else:
+        assert values[index]
+        assert values[index:].mean() >= 0.95
+        assert all(not values[i] or values[i:].mean() < 0.95 for i in range(index))
+
+
+def results(case: Case, curves: list[list[float]]) -> pl.DataFrame:
+    labels = {"recipe": case.recipe, "task": case.task, "setting": case.setting}
+    rows = [
+        {**labels, "run": r, "seed": r, "evaluation": e, "episodes": 10 * e, "return": value, "seconds": 2.0}
+        for r, curve in enumerate(curves)
+        for e, value in enumerate(curve, 1)
+    ]
+    return pl.DataFrame(rows)
+
+
+def test_a_case_is_summed_up():
+    (h,) = holdings(results(Case.of("derl", "DeepSea-10"), [[0, 0.99, 0.99], [0.99, 0, 0], [0, 0, 0.99]]))
+    assert h.first == (20, 10, 30)
+    assert h.stable == (20, None, 30)
+    assert h.median == 30
+    assert (h.episodes, h.final, h.seconds) == (30, pytest.approx(0.66), 2.0)
+    line = table([("DeepSea 10", h)], {"published": ["0.98"]}).splitlines()[-1]
+    assert line == "| DeepSea 10 | 0.98 | 0.99 | 0.66 | 3 | 3 | 2 | 30 | 1 not in 30 |"
+
+
+def test_a_failed_run_holds_nothing():
+    frame = results(Case.of("derl", "DeepSea-10"), [[0.99, 0.99]]).with_columns(failed_at_step=pl.lit(5))
+    (h,) = holdings(frame)
+    assert h.stable == (None,)
+    assert h.median is None
+
+
+def test_chance_widens_what_counts():
+    noisy = Case.of("derl", "DeepSea-10", {"env_options.stochastic": True})
+    assert holdings(results(noisy, [[0.93]]))[0].stable == (10,)
+    assert holdings(results(Case.of("derl", "DeepSea-10"), [[0.93]]))[0].stable == (None,)
