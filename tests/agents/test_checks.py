@@ -61,6 +61,6 @@ def test_good_values_pass(kind):
 
 def test_agents_by_name():
     assert [type(make_agent(name)) for name in ("a2c", "PPO", "Dqn")] == [A2C, PPO, DQN]
-    assert set(AGENTS) == {"a2c", "ppo", "dqn"}
+    assert set(AGENTS) == {"a2c", "ppo", "dqn", "optimistic-dqn", "episodic-a2c", "bootstrapped-dqn"}
     with pytest.raises(UnknownNameError, match="unknown agent 'a3c'; did you mean a2c"):
         make_agent("a3c")
