@@ -184,7 +184,7 @@ def test_kept_rollouts_stand_beside_the_newest():
 
 
 def test_the_exploiter_learns_every_so_many_rollouts_and_as_often_as_it_wants():
-    agents = Recorder(updates_per_rollout=2), Recorder(updates_per_rollout=3)
+    agents = Recorder(updates_per_rollout=2), Recorder(updates_per_rollout=3, data_shape=(2, 3 * ENVS))
     setting = algorithm(
         Numbers(), *agents, num_envs=ENVS, period=3, constrained=(True, True), alpha_explorer=1.0, alpha_exploiter=1.0
     )
@@ -192,7 +192,9 @@ def test_the_exploiter_learns_every_so_many_rollouts_and_as_often_as_it_wants():
     assert [int(explorer.learnt) for explorer, _ in records] == [2, 4, 6, 8, 10, 12, 14]
     assert [int(exploiter.learnt) for _, exploiter in records] == [0, 0, 3, 3, 3, 6, 6]
     assert [int(exploiter.observed) for _, exploiter in records] == [1, 2, 3, 4, 5, 6, 7], "a memory misses nothing"
-    assert_joined(records[2][1].data, [records[2][0].data])
+    # All three rollouts since the last update, side by side.
+    seen = jnp.concatenate([explorer.data.rollout.obs for explorer, _ in records[:3]], axis=1)
+    np.testing.assert_array_equal(records[2][1].data.rollout.obs, seen)
     # The explorer is held near the exploiter as it was, the exploiter near the explorer as it has become (point 45).
     for clock, (explorer, exploiter) in enumerate(records):
         before = 0 if clock == 0 else records[clock - 1][1].learnt

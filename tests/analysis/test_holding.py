@@ -23,13 +23,18 @@ from derl.experiments.cases import Case
     ],
 )
 def test_stable_from(optimal, answer):
-    assert stable_from(np.array([c == "1" for c in optimal])) == answer
+    assert stable_from(np.array([c == "1" for c in optimal]), least=1) == answer
+
+
+def test_the_last_evaluations_alone_prove_nothing():
+    assert stable_from(np.array([False] * 6 + [True] * 4)) is None
+    assert stable_from(np.array([False] * 5 + [True] * 5)) == 5
 
 
 @given(st.lists(st.booleans(), min_size=1, max_size=60))
 def test_what_is_stable_is_optimal_and_mostly_stays_so(optimal):
     values = np.array(optimal)
-    index = stable_from(values)
+    index = stable_from(values, least=1)
     if index is None:
         assert not values[-1]
     else:
@@ -49,17 +54,17 @@ def results(case: Case, curves: list[list[float]]) -> pl.DataFrame:
 
 
 def test_a_case_is_summed_up():
-    (h,) = holdings(results(Case.of("derl", "DeepSea-10"), [[0, 0.99, 0.99], [0.99, 0, 0], [0, 0, 0.99]]))
+    (h,) = holdings(results(Case.of("derl", "DeepSea-10"), [[0] + [0.99] * 6, [0.99] + [0] * 6, [0, 0] + [0.99] * 5]))
     assert h.first == (20, 10, 30)
     assert h.stable == (20, None, 30)
     assert h.median == 30
-    assert (h.episodes, h.final, h.seconds) == (30, pytest.approx(0.66), 2.0)
+    assert (h.episodes, h.final, h.seconds) == (70, pytest.approx(0.66), 2.0)
     line = table([("DeepSea 10", h)], {"published": ["0.98"]}).splitlines()[-1]
-    assert line == "| DeepSea 10 | 0.98 | 0.99 | 0.66 | 3 | 3 | 2 | 30 | 1 not in 30 |"
+    assert line == "| DeepSea 10 | 0.98 | 0.99 | 0.66 | 3 | 3 | 2 | 30 | 1 not in 70 |"
 
 
 def test_a_failed_run_holds_nothing():
-    frame = results(Case.of("derl", "DeepSea-10"), [[0.99, 0.99]]).with_columns(failed_at_step=pl.lit(5))
+    frame = results(Case.of("derl", "DeepSea-10"), [[0.99] * 6]).with_columns(failed_at_step=pl.lit(5))
     (h,) = holdings(frame)
     assert h.stable == (None,)
     assert h.median is None
@@ -67,5 +72,5 @@ def test_a_failed_run_holds_nothing():
 
 def test_chance_widens_what_counts():
     noisy = Case.of("derl", "DeepSea-10", {"env_options.stochastic": True})
-    assert holdings(results(noisy, [[0.93]]))[0].stable == (10,)
-    assert holdings(results(Case.of("derl", "DeepSea-10"), [[0.93]]))[0].stable == (None,)
+    assert holdings(results(noisy, [[0.93] * 5]))[0].stable == (10,)
+    assert holdings(results(Case.of("derl", "DeepSea-10"), [[0.93] * 5]))[0].stable == (None,)

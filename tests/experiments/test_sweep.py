@@ -15,7 +15,7 @@ from polars.testing import assert_frame_equal
 
 from derl.core.errors import DerlError
 from derl.experiments.experiment import from_data, read_experiment
-from derl.experiments.jobs import execute, job_folder, to_data
+from derl.experiments.jobs import begun_jobs, execute, job_folder, to_data
 from derl.experiments.planner import members_of, plan
 from derl.experiments.pool import Worker
 from derl.experiments.store import Store
@@ -70,6 +70,11 @@ def entered(store: Path) -> list[str]:
     return [key for (key,) in db.execute("SELECT key FROM entered")]
 
 
+def results(store: Path):
+    """All numbers of a store, but for how long they took."""
+    return Store(store, read_only=True).frame().drop("seconds")
+
+
 def survive(tmp_path: Path, recipes: list[str], episodes: int, kills: int, seed: int) -> None:
     """Kill a sweep and its workers at random, begin again each time, and compare with one left alone."""
     spec, alone, killed = write_spec(tmp_path, recipes, episodes), tmp_path / "alone", tmp_path / "killed"
@@ -95,7 +100,7 @@ def survive(tmp_path: Path, recipes: list[str], episodes: int, kills: int, seed:
             process.send_signal(signal.SIGINT)
         process.wait(120)
     assert start(spec, killed).wait(600) == 0, spec.with_suffix(".log").read_text()
-    a, b = (Store(path, read_only=True).frame() for path in (alone, killed))
+    a, b = (results(path) for path in (alone, killed))
     assert len(a) == 20 * len(read_experiment(spec).members())
     assert_frame_equal(a, b, check_exact=True)
     keys = entered(killed)
@@ -142,7 +147,7 @@ def test_a_begun_job_is_gone_on_with_from_its_checkpoint(tmp_path):
     assert min(rest) >= max(shown) > 0
     other = tmp_path / "other"
     execute(other, job, lambda p: None, 60.0)
-    assert_frame_equal(Store(tmp_path).frame(), Store(other).frame(), check_exact=True)
+    assert_frame_equal(results(tmp_path), results(other), check_exact=True)
 
 
 def test_a_damaged_checkpoint_costs_time_not_results(tmp_path):
@@ -194,18 +199,27 @@ def test_a_full_disk_is_noticed_before_any_work(tmp_path, monkeypatch):
         Sweep(experiment(), tmp_path)
 
 
-def test_workers_save_when_the_sweep_is_killed(tmp_path):
-    """Checkpoints are far apart: what is there afterwards was saved because the sweep was gone."""
-    spec, store = write_spec(tmp_path, ["a2c-count"], 400_000), tmp_path / "store"
-    command = [sys.executable, "-m", "derl.cli.main", "sweep", str(spec), "--store", str(store), "--workers", "1"]
-    process = subprocess.Popen([*command, "--checkpoint-seconds", "600"], stdout=subprocess.DEVNULL)
-    while not list(store.glob("jobs/*/job.json")) and process.poll() is None:
-        time.sleep(0.1)
-    time.sleep(12)
-    process.kill()
-    process.wait()
-    os.close(claim(store, patience=60))
-    assert list(store.glob("jobs/*/checkpoint.safetensors"))
+ORPHAN = """
+import json, os, subprocess, sys
+command = [sys.executable, "-m", "derl.experiments.worker", sys.argv[1], "any", "600"]
+worker = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+worker.stdin.write(sys.argv[2] + chr(10))
+worker.stdin.flush()
+for line in worker.stdout:
+    if "steps" in json.loads(line):
+        os._exit(0)
+"""
+
+
+@pytest.mark.slow
+def test_a_worker_saves_when_whoever_started_it_is_gone(tmp_path):
+    """Checkpoints are ten minutes apart: what is there was saved because the parent, which did not wait, had died."""
+    job = plan(members_of(experiment(400_000).members()), workers=1)[0]
+    subprocess.run([sys.executable, "-c", ORPHAN, str(tmp_path), json.dumps(to_data(job))], check=True, timeout=200)
+    deadline = time.monotonic() + 60
+    while not job_folder(tmp_path, job).checkpoint.exists() and time.monotonic() < deadline:
+        time.sleep(0.2)
+    assert [begun.name for begun in begun_jobs(tmp_path)] == [job.name]
 
 
 def test_runs_that_two_sweeps_have_begun_are_gone_on_with_once(tmp_path):
@@ -222,12 +236,14 @@ def test_runs_that_two_sweeps_have_begun_are_gone_on_with_once(tmp_path):
     assert again.found == 0
 
 
+@pytest.mark.slow
 def test_a_users_prints_do_not_disturb_the_sweep(tmp_path, monkeypatch):
     (tmp_path / "noisy.py").write_text("print(1)\nprint('.', end='')\n")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     assert Sweep(experiment(50), tmp_path / "store", workers=1, modules=["noisy"]).run() == {}
 
 
+@pytest.mark.slow
 def test_a_population_that_cannot_be_trained_together_is_tried_one_by_one(tmp_path, monkeypatch):
     """A module that workers load lets only single runs through."""
     (tmp_path / "lonely.py").write_text(

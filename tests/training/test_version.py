@@ -43,7 +43,11 @@ def fingerprint(name: str, task: str) -> tuple[float, float, float]:
     return size(state.explorer), size(state.exploiter), float(jnp.abs(state.totals).sum())
 
 
-@pytest.mark.parametrize(("name", "task"), NUMBERS)
+SLOW = {"a2c-hash-count", "a2c-rnd", "dea2c-count-kl", "ppo-icm"}
+CASES = [pytest.param(n, t, marks=pytest.mark.slow if n in SLOW else ()) for n, t in NUMBERS]
+
+
+@pytest.mark.parametrize(("name", "task"), CASES)
 def test_the_engine_computes_what_its_version_says(name, task):
     assert ENGINE == 1
     assert fingerprint(name, task) == pytest.approx(NUMBERS[name, task], rel=1e-3), (

@@ -13,6 +13,8 @@ from derl.experiments.cases import Case, case_of
 
 SHARE = 0.95
 """A policy holds the optimum from an episode on if so many of the later evaluations are optimal."""
+LEAST = 5
+"""How many evaluations must be left for a run to be said to hold it."""
 TOLERANCE, NOISY_TOLERANCE = 1e-3, 0.1
 """How far from the best possible return still counts, and where chance decides what an evaluation returns."""
 
@@ -58,10 +60,14 @@ def is_optimal(returns: Float[np.ndarray, "..."], case: Case, optimum: float) ->
     return returns >= optimum - (NOISY_TOLERANCE if noisy else TOLERANCE)
 
 
-def stable_from(optimal: Bool[np.ndarray, " evaluations"], share: float = SHARE) -> int | None:
-    """The first evaluation that is optimal and from which on at least `share` of all are."""
-    later = np.cumsum(optimal[::-1])[::-1] / np.arange(len(optimal), 0, -1)
-    first = np.flatnonzero(optimal & (later >= share))
+def stable_from(optimal: Bool[np.ndarray, " evaluations"], share: float = SHARE, least: int = LEAST) -> int | None:
+    """The first evaluation that is optimal and from which on at least `share` of at least `least` are.
+
+    One good evaluation at the very end is no sign of holding anything.
+    """
+    left = np.arange(len(optimal), 0, -1)
+    later = np.cumsum(optimal[::-1])[::-1] / left
+    first = np.flatnonzero(optimal & (later >= share) & (left >= least))
     return int(first[0]) if len(first) else None
 
 

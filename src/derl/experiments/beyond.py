@@ -32,6 +32,7 @@ ABLATIONS: dict[str, dict[str, Setting]] = {
     "no correction": {"exploiter.correction": "none"},
     "ten times the entropy bonus": {"exploiter.entropy_coef": 0.01},
     "newest weights": {"exploiter.averaged": False},
+    "eight episodes per update": {"exploiter.min_episodes": 8},
     "explorer sees both rewards": {"explorer_reward": "both"},
 }
 """The recipe with one part changed."""

@@ -35,8 +35,6 @@ EXPLORER = OptimisticDQN(
 EXPLOITER = EpisodicA2C(
     updates_per_step=1.0,
     batch_steps=128,
-    # With two episodes of Hallway-30 per update one seed in ten lost the optimum for good, and most for a moment.
-    min_episodes=8,
     capacity=100_000,
     learning_rate=1e-3,
     adam_epsilon=1e-5,
