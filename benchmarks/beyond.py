@@ -15,9 +15,8 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from derl.analysis.holding import attainable
 from derl.api import use_compilation_cache
-from derl.envs import Hallway
-from derl.envs.base import AnyEnvironment
 from derl.experiments.beyond import beyond
 from derl.experiments.cases import Case, case_of
 from derl.training.trainer import Trainer
@@ -47,26 +46,11 @@ def stable_from(frame: pl.DataFrame, optimum: float, tolerance: float = 1e-3, sh
     return int(frame["episodes"][int(first[0])]) if len(first) else None
 
 
-def attainable(env: AnyEnvironment) -> float:
-    """The best return of a policy that sees only the observation.
-
-    Hallway's best return needs a memory unless the stays fit the time exactly: whoever sees only his position cannot
-    leave the goal, for free, after the last stay that pays. He stays to the end, or never and goes to and fro.
-    """
-    if not isinstance(env, Hallway):
-        return env.optimal_return or 0.0
-    distance = np.arange(1, env.length_left + 1) if env.random_start else np.array([env.length_left])
-    left = env.horizon - distance
-    arrival = env.goal_reward - env.move_cost * distance
-    staying = arrival + env.stay_reward * (left // env.stay_duration) - env.stay_cost * left
-    return float(max(staying.mean(), (arrival - env.move_cost * (left // 2)).mean()))
-
-
 def summary(frame: pl.DataFrame) -> pl.DataFrame:
     """For each case: seeds, first optimal and stable episode (median and worst), seeds that hold, mean final return."""
     rows = []
     for (recipe, task, setting), group in frame.group_by(["recipe", "task", "setting"], maintain_order=True):
-        optimum = attainable(case_of(str(recipe), str(task), str(setting)).config().make_env())
+        optimum = attainable(case_of(str(recipe), str(task), str(setting)).config().make_env()) or 0.0
         # Where chance decides, an evaluation is a mean of noisy returns.
         tolerance = 0.1 if "stochastic" in str(setting) or "random_start" in str(setting) else 1e-3
         runs = [run.sort("evaluation") for _, run in group.group_by("seed", maintain_order=True)]

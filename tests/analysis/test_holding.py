@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from derl.analysis.holding import holdings, stable_from, table
+from derl.analysis.holding import attainable, holdings, longest, stable_from, table
+from derl.envs import make
 from derl.experiments.cases import Case
 
 
@@ -60,7 +61,7 @@ def test_a_case_is_summed_up():
     assert h.median == 30
     assert (h.episodes, h.final, h.seconds) == (70, pytest.approx(0.66), 2.0)
     line = table([("DeepSea 10", h)], {"published": ["0.98"]}).splitlines()[-1]
-    assert line == "| DeepSea 10 | 0.98 | 0.99 | 0.66 | 3 | 3 | 2 | 30 | 1 not in 70 |"
+    assert line == "| DeepSea 10 | 0.98 | 0.99 | 0.66 | 70 | 3 | 3 | 2 | 30 | 1 do not |"
 
 
 def test_a_failed_run_holds_nothing():
@@ -74,3 +75,23 @@ def test_chance_widens_what_counts():
     noisy = Case.of("derl", "DeepSea-10", {"env_options.stochastic": True})
     assert holdings(results(noisy, [[0.93] * 5]))[0].stable == (10,)
     assert holdings(results(Case.of("derl", "DeepSea-10"), [[0.93] * 5]))[0].stable == (None,)
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "best"),
+    [
+        ("Hallway-10-10", {}, 1.8),
+        ("Hallway-5-30", {}, 0.93),
+        ("Hallway-15-40", {"horizon": 50}, 3.5),
+        ("DeepSea-10", {}, 0.99),
+    ],
+)
+def test_what_a_policy_without_memory_can_reach(name, options, best):
+    """5-30: five steps right, then to and fro for five more; 15-40: 35 steps at the goal pay three times."""
+    assert attainable(make(name, **options)) == pytest.approx(best)
+
+
+def test_only_the_longest_runs_of_a_case_are_compared():
+    short = results(Case.of("derl", "DeepSea-10"), [[0.99] * 3])
+    long = results(Case.of("derl", "DeepSea-10"), [[0.99] * 6]).with_columns(run=pl.lit(7))
+    assert longest(pl.concat([short, long]))["run"].unique().to_list() == [7]

@@ -9,6 +9,8 @@ from jaxtyping import Bool, Float
 
 from derl.analysis.curves import matrix, without_failures
 from derl.analysis.statistics import mean_without_nan
+from derl.envs.base import AnyEnvironment
+from derl.envs.hallway import Hallway
 from derl.experiments.cases import Case, case_of
 
 SHARE = 0.95
@@ -54,6 +56,28 @@ class Holding:
         return middle if np.isfinite(middle) else None
 
 
+def attainable(env: AnyEnvironment) -> float | None:
+    """The best return of a policy that sees only the observation.
+
+    Hallway's best return needs a memory unless the stays fit the time exactly: whoever sees only his position cannot
+    leave the goal, for free, after the last stay that pays. He stays to the end, or never and goes to and fro.
+    """
+    if not isinstance(env, Hallway):
+        return env.optimal_return
+    distance = np.arange(1, env.length_left + 1) if env.random_start else np.array([env.length_left])
+    left = env.horizon - distance
+    arrival = env.goal_reward - env.move_cost * distance
+    staying = arrival + env.stay_reward * (left // env.stay_duration) - env.stay_cost * left
+    return float(max(staying.mean(), (arrival - env.move_cost * (left // 2)).mean()))
+
+
+def longest(frame: pl.DataFrame) -> pl.DataFrame:
+    """Of every case the runs that were trained for longest: runs of different lengths have no common curve."""
+    case = ["recipe", "task", "setting"]
+    lengths = pl.col("evaluation").max().over("run")
+    return frame.filter(lengths == lengths.max().over(case))
+
+
 def is_optimal(returns: Float[np.ndarray, "..."], case: Case, optimum: float) -> Bool[np.ndarray, "..."]:
     """Which evaluations are optimal."""
     noisy = any(name in ("env_options.stochastic", "env_options.random_start") for name, _ in case.changes)
@@ -77,7 +101,7 @@ def holdings(frame: pl.DataFrame) -> list[Holding]:
     groups = without_failures(frame).group_by(["recipe", "task", "setting"], maintain_order=True)
     for (recipe, task, setting), group in groups:
         case = case_of(str(recipe), str(task), str(setting))
-        optimum = case.config().make_env().optimal_return
+        optimum = attainable(case.config().make_env())
         if optimum is not None:
             found.append(_holding(case, optimum, group))
     return found
@@ -109,12 +133,14 @@ def _holding(case: Case, optimum: float, group: pl.DataFrame) -> Holding:
 def table(rows: Sequence[tuple[str, Holding]], extra: Mapping[str, Sequence[str]] | None = None) -> str:
     """Holdings as a table in Markdown; `extra` adds columns after the name."""
     extra = extra or {}
-    head = ["", *extra, "best possible", "at the end", "runs", "reach it", "hold it", "held from (median)", "last run"]
+    head = ["", *extra, "best possible", "at the end", "episodes", "runs", "reach it", "hold it", "held from (median)"]
+    head += ["last run"]
     lines = ["| " + " | ".join(head) + " |", "|---" + "|---:" * (len(head) - 1) + "|"]
     for i, (name, h) in enumerate(rows):
         reached = sum(episode is not None for episode in h.first)
         median = "–" if h.median is None else f"{h.median:,.0f}"
-        last = f"{max(h.held):,}" if len(h.held) == h.runs else f"{h.runs - len(h.held)} not in {h.episodes:,}"
-        numbers = [f"{h.optimum:.2f}", f"{h.final:.2f}", str(h.runs), str(reached), str(len(h.held)), median, last]
+        last = f"{max(h.held):,}" if len(h.held) == h.runs else f"{h.runs - len(h.held)} do not"
+        numbers = [f"{h.optimum:.2f}", f"{h.final:.2f}", f"{h.episodes:,}", str(h.runs), str(reached), str(len(h.held))]
+        numbers += [median, last]
         lines.append("| " + " | ".join([name, *(column[i] for column in extra.values()), *numbers]) + " |")
     return "\n".join(lines)
