@@ -93,5 +93,5 @@ def test_what_a_policy_without_memory_can_reach(name, options, best):
 
 def test_only_the_longest_runs_of_a_case_are_compared():
     short = results(Case.of("derl", "DeepSea-10"), [[0.99] * 3])
-    long = results(Case.of("derl", "DeepSea-10"), [[0.99] * 6]).with_columns(run=pl.lit(7))
+    long = results(Case.of("derl", "DeepSea-10"), [[0.99] * 6]).with_columns(run=pl.lit(7, pl.Int64))
     assert longest(pl.concat([short, long]))["run"].unique().to_list() == [7]

@@ -160,6 +160,7 @@ def test_a_damaged_checkpoint_costs_time_not_results(tmp_path):
     assert len(Store(tmp_path).keys()) == 2
 
 
+@pytest.mark.slow
 def test_a_job_that_kills_its_worker_is_reported_and_the_rest_goes_on(tmp_path, monkeypatch):
     """A module that workers load makes every DeepSea-3 run end its process."""
     (tmp_path / "deadly.py").write_text(
