@@ -2,6 +2,7 @@
 
 import pytest
 
+from derl.bonuses import RND
 from derl.cli.reproduce import Reproduce
 from derl.core.errors import DerlError
 from derl.envs.registry import PAPER_TASKS
@@ -114,7 +115,9 @@ def test_cells_stand_for_what_their_tables_say():
     assert (cell.mean, cell.statistic, cell.case) == (0.84, "average", Case.of("dea2c-count", "Hallway-10-10"))
     cell = found["tab:decay_sensitivity_deep_deepsea_max", "A2C RND", "1e-08"]
     assert cell.statistic == "maximum"
-    assert getattr(cell.case.config().bonus, "learning_rate") == 1e-8  # noqa: B009
+    bonus = cell.case.config().bonus
+    assert isinstance(bonus, RND)
+    assert bonus.learning_rate == 1e-8
     row = "DeA2C Count ($\\alpha_\\beta=0.01, \\alpha_e=0.0001$, $r=\\lambda r^i$)"
     config = found["tab:hallway10_10_intrinsic_coef_mean_kl", row, "10.0"].case.config()
     assert (config.explorer_reward, config.bonus.scale, config.decoupling.alpha_explorer) == ("intrinsic", 10.0, 0.01)

@@ -77,10 +77,11 @@ def beyond_page(found: Mapping[Case, Holding], figures: Sequence[str] = ()) -> s
 
 
 INTRODUCTION = (
-    "`derl reproduce beyond` regenerates these numbers; this page is generated from them. A run *holds* the optimum "
-    "from the first optimal greedy evaluation on from which at least 95 % of all (and five at least) are optimal; "
-    "there is one every 10 episodes. Best possible is what a policy that sees only the observation can reach. The "
-    "published numbers are averages over 100,000 episodes, the best of the paper's 18 algorithms in each task."
+    "`derl reproduce beyond` makes all of this at full length; the page is generated from the runs there are, and says "
+    "for how many episodes they were trained. A run *holds* the optimum from the first optimal greedy evaluation on "
+    "from which at least 95 % of all (and five at least) are optimal; there is one every 10 episodes. Best possible is "
+    "what a policy that sees only the observation can reach. The published numbers are averages over 100,000 episodes, "
+    "the best of the paper's 18 algorithms in each task."
 )
 
 

@@ -70,7 +70,7 @@ def beyond() -> Experiment:
         Part(sensitivity(), FIVE),
         Part(held_out(), HELD_OUT_SEEDS),
         Part(ablations(), FIVE),
-        Part(product(BASELINE_TASKS, ("bootdqn",)), FIVE),
         Part(deep, FIVE),
+        Part(product(BASELINE_TASKS, ("bootdqn",)), FIVE),
     )
     return Experiment("beyond", parts, "The library's own recipe, beyond the paper")

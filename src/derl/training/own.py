@@ -1,6 +1,7 @@
 """The library's own recipes, each one set of hyper-parameters for every task; see docs/algorithms/derl.md."""
 
 from dataclasses import replace
+from typing import Any
 
 from derl.agents import BootstrappedDQN, EpisodicA2C, OptimisticDQN
 from derl.bonuses import RND, Count, HashCount, NoBonus
@@ -11,19 +12,24 @@ from derl.training.config import Config, Protocol
 PROTOCOL = Protocol(episodes=2_000, evaluate_every=10, evaluation_episodes=8)
 """Twenty to fifty times shorter than the paper's, and looked at a hundred times as often."""
 
-EXPLORER = OptimisticDQN(
+Q_LEARNING: dict[str, Any] = {
     # One policy for a whole episode: whoever changes his mind at every step never stays anywhere for long.
-    collect_steps=0,
+    "collect_steps": 0,
+    "n_steps": 1,
+    "batch_size": 128,
+    "capacity": 100_000,
+    "learning_rate": 1e-3,
+    "adam_epsilon": 1e-5,
+    "max_grad_norm": 10.0,
+    "target_rate": 0.25,
+    "epsilon_start": 0.0,
+    "epsilon_end": 0.0,
+}
+"""What both greedy Q-networks have in common."""
+
+EXPLORER = OptimisticDQN(
+    **Q_LEARNING,
     updates_per_step=2.0,
-    n_steps=1,
-    batch_size=128,
-    capacity=100_000,
-    learning_rate=1e-3,
-    adam_epsilon=1e-5,
-    max_grad_norm=10.0,
-    target_rate=0.25,
-    epsilon_start=0.0,
-    epsilon_end=0.0,
     recompute_bonus=True,
     # All actions start equal: what makes a difference is optimism, and soon what was learnt.
     output_gain=0.01,
@@ -49,17 +55,8 @@ EXPLOITER = EpisodicA2C(
 DECOUPLING = Decoupling(mixture=0.5, mixture_floor=-3.0, mixture_weight=0.3)
 
 BOOTSTRAPPED = BootstrappedDQN(
-    collect_steps=0,
+    **Q_LEARNING,
     updates_per_step=1.0,
-    n_steps=1,
-    batch_size=128,
-    capacity=100_000,
-    learning_rate=1e-3,
-    adam_epsilon=1e-5,
-    max_grad_norm=10.0,
-    target_rate=0.25,
-    epsilon_start=0.0,
-    epsilon_end=0.0,
     heads=20,
     prior_scale=5.0,
 )
