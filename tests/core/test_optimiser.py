@@ -3,6 +3,7 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pytest
 
 from derl.core.optimiser import apply_gradient, clipped_adam
 
@@ -65,3 +66,20 @@ def test_the_settings_can_be_traced():
     settings = (jnp.asarray([0.1, 0.2, 0.1]), jnp.asarray([1e-3, 1e-3, 1.0]), jnp.asarray([0.5, 5.0, 0.5]))
     expected = [-1 - 0.1 * 0.4 / 0.401, -1 - 0.2 * 4 / 4.001, -1 - 0.1 * 0.4 / 1.4]
     np.testing.assert_allclose(jax.jit(jax.vmap(step))(*settings), expected, rtol=1e-5)
+
+
+@pytest.mark.parametrize(("beta2", "learning_rates"), [(0.999, 31.6), (0.9, 6.16)])
+def test_a_gradient_after_a_long_silence_by_hand(beta2, learning_rates):
+    # After a silence, one gradient g leaves m = 0.1 g 0.9^k and v = (1 - beta2) g^2 beta2^k, so that the steps that
+    # follow are geometric. They sum to 0.1 / sqrt(1 - beta2) / (1 - 0.9 / sqrt(beta2)) learning rates: 31.8 less the
+    # little that beta2 = 0.999 forgets, and 6.16.
+    optimiser = clipped_adam(1.0, 1e-12, 10.0, beta2)
+    weight = jnp.zeros(1)
+
+    def step(carry, gradient):
+        weight, state, _ = apply_gradient(optimiser, carry[0], carry[1], gradient)
+        return (weight, state), None
+
+    gradients = jnp.zeros((20_200, 1)).at[20_000].set(1.0)
+    (weight, _), _ = jax.lax.scan(step, (weight, optimiser.init(weight)), gradients)
+    np.testing.assert_allclose(-weight[0], learning_rates, rtol=0.01)

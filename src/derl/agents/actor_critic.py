@@ -82,7 +82,7 @@ class ActorCriticAgent(Agent[ActorCriticState]):
     @property
     def optimiser(self) -> optax.GradientTransformation:
         """One Adam for both networks, so that the gradient clip is joint."""
-        return clipped_adam(self.learning_rate, self.adam_epsilon, self.max_grad_norm)
+        return clipped_adam(self.learning_rate, self.adam_epsilon, self.max_grad_norm, self.adam_beta2)
 
     def logits(self, state: ActorCriticState, obs: Array, clock: Clock) -> Float[Array, "*b A"]:
         return state.network.actor(obs)

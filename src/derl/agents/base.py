@@ -50,6 +50,8 @@ class Agent(eqx.Module, Generic[State]):
     """Adam's step size."""
     adam_epsilon: float = 1e-3
     """Adam's epsilon."""
+    adam_beta2: float = eqx.field(default=0.999, static=True)
+    """How much of its past Adam's mean of squared gradients keeps at every step."""
     max_grad_norm: float = 0.5
     """The joint norm at which gradients are clipped."""
     hidden: tuple[int, ...] = eqx.field(default=(64, 64), static=True)
@@ -122,6 +124,7 @@ class Agent(eqx.Module, Generic[State]):
         require(0 <= self.gamma <= 1, f"{name}: gamma must be between 0 and 1, not {self.gamma}")
         require(self.learning_rate >= 0, f"{name}: learning_rate must not be negative, it is {self.learning_rate}")
         require(self.adam_epsilon > 0, f"{name}: adam_epsilon must be positive, not {self.adam_epsilon}")
+        require(0 <= self.adam_beta2 < 1, f"{name}: adam_beta2 must be in [0, 1), not {self.adam_beta2}")
         require(self.max_grad_norm > 0, f"{name}: max_grad_norm must be positive, not {self.max_grad_norm}")
         require(all(h > 0 for h in self.hidden), f"{name}: hidden layer sizes must be positive, not {self.hidden}")
         require(self.updates_per_rollout >= 1, f"{name}: updates_per_rollout must be at least 1")

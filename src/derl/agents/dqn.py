@@ -124,7 +124,7 @@ class DQN(Agent[DQNState]):
     @property
     def optimiser(self) -> optax.GradientTransformation:
         """Adam on clipped gradients."""
-        return clipped_adam(self.learning_rate, self.adam_epsilon, self.max_grad_norm)
+        return clipped_adam(self.learning_rate, self.adam_epsilon, self.max_grad_norm, self.adam_beta2)
 
     def init(self, key: PRNGKeyArray, spec: Spec, num_envs: int, rollout_length: int) -> DQNState:
         outputs = spec.num_actions + self.dueling

@@ -10,13 +10,13 @@ Params = TypeVar("Params")
 
 
 def clipped_adam(
-    learning_rate: float | Array, epsilon: float | Array, max_grad_norm: float | Array
+    learning_rate: float | Array, epsilon: float | Array, max_grad_norm: float | Array, beta2: float = 0.999
 ) -> optax.GradientTransformation:
-    """Adam on gradients whose joint norm is clipped. Every argument may be traced: a population can vary it."""
+    """Adam on gradients whose joint norm is clipped. All but `beta2` may be traced: a population can vary them."""
     # optax's factory is annotated for Python numbers; traced ones work and are what populations rely on.
     return optax.chain(
         optax.clip_by_global_norm(max_grad_norm),  # pyright: ignore[reportArgumentType]
-        optax.adam(learning_rate, eps=epsilon),  # pyright: ignore[reportArgumentType]
+        optax.adam(learning_rate, b2=beta2, eps=epsilon),  # pyright: ignore[reportArgumentType]
     )
 
 

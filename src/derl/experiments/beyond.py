@@ -10,10 +10,13 @@ TWENTY, TEN, FIVE = tuple(range(20)), tuple(range(10)), tuple(range(5))
 HELD_OUT_SEEDS = tuple(range(1000, 1010))
 """Seeds that no hyper-parameter was chosen on."""
 
+MANY_EPISODES: dict[str, Setting] = {"protocol.evaluation_episodes": 1024, "protocol.evaluate_every": 50}
+"""For rewards with a standard deviation of 1: the mean of so many is known to 0.03."""
+
 HELD_OUT: tuple[tuple[str, dict[str, Setting]], ...] = (
     ("DeepSea-20", {"env_options.mapping_seed": 1001.0}),
     ("DeepSea-30", {"env_options.mapping_seed": 1002.0}),
-    ("DeepSea-20", {"env_options.stochastic": True, "protocol.evaluation_episodes": 64}),
+    ("DeepSea-20", {"env_options.stochastic": True, **MANY_EPISODES}),
     ("Hallway-5-30", {}),
     ("Hallway-5-30", {"env_options.horizon": 15.0}),
     ("Hallway-15-40", {"env_options.horizon": 45.0}),
@@ -30,14 +33,16 @@ ABLATIONS: dict[str, dict[str, Setting]] = {
     "policy changes at every step": {"explorer.collect_steps": 1},
     "one explorer update per step": {"explorer.updates_per_step": 1.0},
     "no correction": {"exploiter.correction": "none"},
+    "one-step returns": {"exploiter.gae_lambda": 0.0},
     "ten times the entropy bonus": {"exploiter.entropy_coef": 0.01},
     "newest weights": {"exploiter.averaged": False},
-    "eight episodes per update": {"exploiter.min_episodes": 8},
+    "Adam's usual memory, exploiter": {"exploiter.adam_beta2": 0.999},
+    "Adam's usual memory, explorer": {"explorer.adam_beta2": 0.999},
     "explorer sees both rewards": {"explorer_reward": "both"},
 }
 """The recipe with one part changed."""
 BASELINE_TASKS = ("DeepSea-10", "DeepSea-20", "Hallway-10-10")
-ABLATION_TASKS = ("DeepSea-20", "Hallway-20-20")
+ABLATION_TASKS = ("DeepSea-20", "Hallway-10-10")
 
 
 def held_out() -> tuple[Case, ...]:
