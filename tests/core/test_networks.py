@@ -111,3 +111,22 @@ def test_each_layer_has_its_gain_and_its_own_randomness():
 def test_an_unknown_activation_is_refused():
     with pytest.raises(UnknownNameError, match="activation 'rely'; did you mean relu"):
         MLP(KEY, Discrete(3), (4,), 2, activation="rely")
+
+
+def test_a_tabulated_network_gives_the_same_numbers_and_gradients():
+    plain = MLP(jax.random.key(0), Discrete(5), (8, 8), 3)
+    tabulated = MLP(jax.random.key(0), Discrete(5), (8, 8), 3, tabulated=True)
+    # Index 5, and whatever is beyond, is past the end: the zero vector.
+    obs = jnp.asarray([[0, 1, 4, 5], [2, 2, 2, 7], [3, 0, 1, 5]])
+    target = jax.random.normal(jax.random.key(1), (3, 4, 3))
+
+    def loss(network):
+        return ((network(obs) - target) ** 2).mean()
+
+    np.testing.assert_allclose(tabulated(obs), plain(obs), rtol=1e-6, atol=1e-6)
+    for ours, theirs in zip(
+        jax.tree.leaves(eqx.filter_grad(loss)(tabulated)), jax.tree.leaves(eqx.filter_grad(loss)(plain)), strict=True
+    ):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-5, atol=1e-6)
+    # Few observations are computed as they are.
+    np.testing.assert_array_equal(tabulated(obs[:1]), plain(obs[:1]))

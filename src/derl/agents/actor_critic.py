@@ -1,6 +1,6 @@
 """What A2C and PPO share: two networks, their returns, and how off-policy data are corrected."""
 
-from typing import Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 import equinox as eqx
 import jax
@@ -73,9 +73,9 @@ class ActorCriticAgent(Agent[ActorCriticState]):
 
     def init(self, key: PRNGKeyArray, spec: Spec, num_envs: int, rollout_length: int) -> ActorCriticState:
         actor_key, critic_key = jax.random.split(key)
-        hidden, activation = self.hidden, self.activation
-        actor = MLP(actor_key, spec.observation, hidden, spec.num_actions, activation=activation, output_gain=0.01)
-        critic = MLP(critic_key, spec.observation, hidden, 1, activation=activation)
+        options: dict[str, Any] = {"activation": self.activation, "tabulated": self.tabulates}
+        actor = MLP(actor_key, spec.observation, self.hidden, spec.num_actions, output_gain=0.01, **options)
+        critic = MLP(critic_key, spec.observation, self.hidden, 1, **options)
         network = ActorCritic(actor, critic)
         return ActorCriticState(network, self.optimiser.init(eqx.filter(network, eqx.is_array)))
 

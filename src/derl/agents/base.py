@@ -63,6 +63,8 @@ class Agent(eqx.Module, Generic[State]):
     updates_per_step: float = eqx.field(default=0.0, static=True)
     """How many times it learns for each step of the rollout, over all environments (0: see `updates_per_rollout`)."""
 
+    tabulates: ClassVar[bool] = False
+    """Whether its networks are `tabulated`: agents that learn from batches larger than a small task has states."""
     uses_rollout: ClassVar[bool] = True
     """Whether `learn` learns from the experience given (rather than from a memory filled by `observe`)."""
 

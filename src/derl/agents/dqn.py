@@ -128,7 +128,8 @@ class DQN(Agent[DQNState]):
 
     def init(self, key: PRNGKeyArray, spec: Spec, num_envs: int, rollout_length: int) -> DQNState:
         outputs = spec.num_actions + self.dueling
-        options = {"activation": self.activation, "output_gain": self.output_gain}
+        options: dict[str, Any] = {"activation": self.activation, "output_gain": self.output_gain}
+        options["tabulated"] = self.tabulates
         network = QNetwork(MLP(key, spec.observation, self.hidden, outputs, **options), self.dueling)
         example = empty_rollout(spec, num_envs, 1)
         row = Memory(example.obs[0], example.action[0], example.reward[0], example.reward[0], example.obs[0])

@@ -59,6 +59,8 @@ class EpisodicA2C(ActorCriticAgent):
     average_rate: float = 0.01
     """How far the average moves towards the network after each update."""
 
+    version: ClassVar[int] = 2
+    tabulates: ClassVar[bool] = True
     uses_rollout: ClassVar[bool] = False
 
     def init(self, key: PRNGKeyArray, spec: Spec, num_envs: int, rollout_length: int) -> EpisodicState:  # pyright: ignore

@@ -1,6 +1,6 @@
 """A Q-network that is optimistic about what was hardly tried, where it acts and where it bootstraps."""
 
-from typing import Literal, get_args
+from typing import ClassVar, Literal, get_args
 
 import equinox as eqx
 import jax
@@ -34,6 +34,9 @@ class OptimisticDQN(DQN):
     """Length of the hash."""
     optimism_learning_rate: float = 3e-3
     """Of the distilled network."""
+
+    version: ClassVar[int] = 2
+    tabulates: ClassVar[bool] = True
 
     @property
     def untried(self) -> AnyOptimism:

@@ -46,6 +46,9 @@ class MLP(eqx.Module):
     observation: Discrete | Box = eqx.field(static=True)
     activation: str = eqx.field(static=True)
     activate_output: bool = eqx.field(static=True)
+    tabulated: bool = eqx.field(static=True)
+    """Whether a batch with more observations than there are states is looked up in the outputs of all states: the
+    same numbers up to rounding, with less to multiply."""
 
     def __init__(
         self,
@@ -57,6 +60,7 @@ class MLP(eqx.Module):
         activation: str = "relu",
         output_gain: float = 2**0.5,
         activate_output: bool = False,
+        tabulated: bool = False,
     ):
         if activation not in ACTIVATIONS:
             raise UnknownNameError("activation", activation, ACTIVATIONS)
@@ -69,18 +73,25 @@ class MLP(eqx.Module):
         self.observation = observation
         self.activation = activation
         self.activate_output = activate_output
+        self.tabulated = tabulated
 
     def __call__(self, obs: Shaped[Array, "*batch_obs"]) -> Float[Array, "*batch outputs"]:
-        activate = ACTIVATIONS[self.activation]
-        last = len(self.weights) - 1
         if isinstance(self.observation, Discrete):
+            if self.tabulated and obs.size > self.observation.size + 1:
+                # One row more: an index past the end stands for the zero vector.
+                every = self._above(jnp.pad(self.weights[0], ((0, 1), (0, 0))))
+                return jnp.take(every, obs, axis=0, mode="clip")
             batch, h = obs.shape, lookup(self.weights[0], obs.reshape(-1))
         else:
             batch = obs.shape[: obs.ndim - len(self.observation.shape)]
             h = obs.reshape(-1, self.observation.size) @ self.weights[0]
+        outputs = self._above(h)
+        return outputs.reshape(*batch, outputs.shape[-1])
+
+    def _above(self, h: Float[Array, "b n"]) -> Float[Array, "b outputs"]:
+        """The rest of the network, given the first layer's products."""
+        activate = ACTIVATIONS[self.activation]
         h = h + self.biases[0]
-        for i in range(1, last + 1):
-            h = activate(h) @ self.weights[i] + self.biases[i]
-        if self.activate_output:
-            h = activate(h)
-        return h.reshape(*batch, h.shape[-1])
+        for weight, bias in zip(self.weights[1:], self.biases[1:], strict=True):
+            h = activate(h) @ weight + bias
+        return activate(h) if self.activate_output else h
