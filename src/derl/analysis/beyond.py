@@ -102,6 +102,7 @@ def _section(
     extra = {}
     if published:
         best = [best_published(h.case.task) for _, h in there]
-        extra = {"best published average": [f"{c.mean:.2f} ({c.row})" for c in best]}
+        seconds = ["–" if not h.seconds else f"{h.seconds:,.0f}" for _, h in there]
+        extra = {"best published average": [f"{c.mean:.2f} ({c.row})" for c in best], "core seconds a run": seconds}
     parts = [f"## {title}", table(there, extra)]
     return parts + ([f"Not run: {', '.join(missing)}."] if missing else [])

@@ -1,0 +1,65 @@
+"""The page of the library's own recipe, from curves whose answer can be read off."""
+
+import numpy as np
+import polars as pl
+import pytest
+
+from analysis.test_holding import results
+from derl.analysis.beyond import write_beyond
+from derl.analysis.beyond_figures import best_published, curves_figure, file_name, over, part_figure
+from derl.analysis.frames import Results
+from derl.experiments.beyond import ABLATIONS
+from derl.experiments.cases import Case
+
+SOLVED, NEVER = [0.0] + [0.99] * 9, [0.0] * 10
+
+
+def frame(*parts: tuple[Case, list[list[float]]], seconds: float = 2.0) -> pl.DataFrame:
+    """One frame of several cases, whose runs have numbers of their own."""
+    frames = [results(case, curves).with_columns(pl.col("run") + 100 * i) for i, (case, curves) in enumerate(parts)]
+    return pl.concat(frames).with_columns(pl.lit(seconds).alias("seconds"))
+
+
+OWN = Case.of("derl", "DeepSea-20")
+WITHOUT = Case.of("derl", "DeepSea-20", ABLATIONS["no optimism"])
+
+
+def test_the_page_says_what_was_run_and_what_was_not(tmp_path):
+    paths = write_beyond(frame((OWN, [SOLVED, SOLVED]), (WITHOUT, [NEVER, NEVER])), tmp_path)
+    page = (tmp_path / "README.md").read_text()
+    lines = {line.split("|")[1].strip(): line for line in page.splitlines() if line.startswith("| ")}
+    assert "0.74 (A2C Count)" in lines["DeepSea 20"]
+    assert "| 2 | 2 | 2 | 20 | 20 |" in lines["DeepSea 20"]
+    assert "| 2 | 0 | 0 | – | 2 do not |" in lines["DeepSea 20: no optimism"]
+    assert "Not run: DeepSea 10" in page
+    assert "](without-no-optimism.png)" in page
+    assert "no-mixture.png" not in page
+    assert "## Held out" not in page
+    for name in ("curves", "time", "without-no-optimism"):
+        assert tmp_path / f"{name}.png" in paths
+        assert (tmp_path / f"{name}.png").stat().st_size > 5_000
+
+
+def test_the_best_published_average_is_the_papers():
+    assert best_published("DeepSea-30").mean == 0.20
+    assert best_published("Hallway-30-30").mean == pytest.approx(0.97)
+
+
+def test_time_goes_from_nothing_to_the_seconds_of_a_run():
+    timed = over("seconds", Results(frame((OWN, [SOLVED]), seconds=40.0)), OWN)
+    assert timed is not None
+    np.testing.assert_allclose(timed["episodes"].to_numpy(), np.linspace(4.0, 40.0, 10))
+    assert curves_figure(Results(frame((OWN, [SOLVED]), seconds=0.0)), None, axis="seconds") is None
+
+
+def test_a_part_is_drawn_beside_the_recipe():
+    figure = part_figure(Results(frame((OWN, [SOLVED, SOLVED]), (WITHOUT, [NEVER]))), "no optimism")
+    assert figure is not None
+    # Two runs and a mean, one run and a mean, the optimum.
+    assert len(figure.axes[0].lines) == 6
+    assert part_figure(Results(frame((OWN, [SOLVED]))), "no mixture") is None
+
+
+def test_names_of_pictures():
+    assert file_name("Adam's usual memory, exploiter") == "without-adams-usual-memory-exploiter"
+    assert len({file_name(name) for name in ABLATIONS}) == len(ABLATIONS)
