@@ -12,17 +12,20 @@ import polars as pl
 import derl
 from derl.analysis import style
 from derl.analysis.beyond import write_beyond
+from derl.analysis.beyond_figures import best_published
 from derl.analysis.curves import learning_curves, summarise
 from derl.analysis.figures import draw_line, plot_decoupling
+from derl.analysis.holding import holdings, longest
 from derl.analysis.paper_figures import write_all
 from derl.analysis.published import published, row_name
+from derl.envs.registry import PAPER_TASKS
 from derl.experiments.exchange import read_results
+from derl.experiments.paper import column_name
 
 ROOT = Path(__file__).parents[1]
 RESULTS, FIGURES = ROOT / "results" / "paper", ROOT / "docs" / "figures"
 TASKS = ("DeepSea-10", "Hallway-10-10")
 README_ROWS = ("a2c", "a2c-count", "dea2c-count", "dedqn-count")
-BEGIN, END = "<!-- results: python docs/build.py -->", "<!-- /results -->"
 
 
 def frames(whole: pl.DataFrame) -> dict[tuple[str, str], pl.DataFrame]:
@@ -86,12 +89,27 @@ def speed_table() -> str:
     return "\n".join(lines)
 
 
-def fill_in(path: Path, text: str) -> None:
+def own_table(frame: pl.DataFrame) -> str:
+    """The library's own recipe on the paper's tasks beside the best published averages, as Markdown."""
+    plain = longest(frame).filter(pl.col("recipe") == "derl", pl.col("setting") == "")
+    by_task = {h.case.task: h for h in holdings(plain)}
+    found = [by_task[task] for task in PAPER_TASKS if task in by_task]
+    rows = {
+        "best possible return": [f"{h.optimum:.2f}" for h in found],
+        "best published average": [f"{best_published(h.case.task).mean:.2f}" for h in found],
+        "`derl`, at the end": [f"{h.final:.2f}" for h in found],
+        "seeds that hold the optimum": [f"{len(h.held)} of {h.runs}" for h in found],
+        "from episode (median)": ["–" if h.median is None else f"{h.median:.0f}" for h in found],
+    }
+    lines = ["| | " + " | ".join(column_name(h.case.task) for h in found) + " |", "|---" + "|---:" * len(found) + "|"]
+    return "\n".join(lines + [f"| {name} | " + " | ".join(cells) + " |" for name, cells in rows.items()])
+
+
+def fill_in(path: Path, text: str, name: str = "results") -> None:
     """Replace what stands between the markers of a document."""
-    document = path.read_text()
-    head, rest = document.split(BEGIN)
-    tail = rest.split(END)[1]
-    path.write_text(f"{head}{BEGIN}\n{text}\n{END}{tail}")
+    begin, end = f"<!-- {name}: python docs/build.py -->", f"<!-- /{name} -->"
+    head, rest = path.read_text().split(begin)
+    path.write_text(f"{head}{begin}\n{text}\n{end}{rest.split(end)[1]}")
 
 
 def draw_decoupling() -> None:
@@ -112,7 +130,9 @@ def main() -> None:
     fill_in(ROOT / "README.md", table(found))
     fill_in(ROOT / "docs" / "performance.md", speed_table())
     write_all(whole, ROOT / "docs" / "reproduction")
-    write_beyond(read_results([ROOT / "results" / "beyond"]), ROOT / "docs" / "beyond", whole)
+    own = read_results([ROOT / "results" / "beyond"])
+    fill_in(ROOT / "README.md", own_table(own), "own")
+    write_beyond(own, ROOT / "docs" / "beyond", whole)
     draw_decoupling()
 
 

@@ -35,7 +35,7 @@ class Reproduce(Running):
     """Run one of the paper's experiments and put its numbers beside the published ones."""
 
     name: tyro.conf.Positional[str] = ""
-    """The experiment: table-1, lambda, decay, pure-exploration, kl or grid-search."""
+    """The experiment: table-1, lambda, decay, pure-exploration, kl, grid-search or beyond."""
     quick: bool = False
     """A small version: every algorithm, but two tasks, two seeds, few values and 2,000 episodes."""
     explain: bool = False
