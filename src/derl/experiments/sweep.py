@@ -20,7 +20,7 @@ from derl.experiments.experiment import Experiment
 from derl.experiments.jobs import JOBS, begun_jobs, entry_of, job_folder, remaining
 from derl.experiments.planner import MOST_RUNS, MOST_RUNS_GPU, Job, Member, members_of, plan
 from derl.experiments.pool import Event, Worker
-from derl.experiments.store import Store
+from derl.experiments.store import Store, is_store
 from derl.training.trainer import Interrupted, available_cores
 
 ATTEMPTS = 3
@@ -82,10 +82,9 @@ def make_plan(experiment: Experiment, path: Path, workers: int | None = None) ->
     workers = (1 if gpu else available_cores()) if workers is None else workers
     require(workers >= 1, f"a sweep needs at least one worker, not {workers}")
     known, stored = {}, set()
-    if (path / "runs.sqlite").exists():
-        store = Store(path)
+    if is_store(path):
+        store = Store(path, read_only=True)
         known, stored = store.seconds_of(), store.keys()
-        store.close()
     most = MOST_RUNS_GPU if gpu else MOST_RUNS
     wanted = {m.key for m in members} - stored
     begun, taken = [], set(stored)
