@@ -3,6 +3,7 @@
 import json
 import os
 import random
+import shutil
 import signal
 import sqlite3
 import subprocess
@@ -148,6 +149,28 @@ def test_a_begun_job_is_gone_on_with_from_its_checkpoint(tmp_path):
     other = tmp_path / "other"
     execute(other, job, lambda p: None, 60.0)
     assert_frame_equal(results(tmp_path), results(other), check_exact=True)
+
+
+def test_time_spent_before_a_kill_counts(tmp_path):
+    """What kill -9 leaves is what lies on the disk: a copy of it, made on the way, is gone on with elsewhere."""
+    job = plan(members_of(experiment(400).members()), workers=1)[0]
+    alone, killed = tmp_path / "alone", tmp_path / "killed"
+    shown: list[int] = []
+
+    def sleep_and_copy(progress) -> None:
+        shown.append(progress.steps)
+        if len(shown) == 1:
+            time.sleep(3.0)
+        elif not killed.exists():
+            # The checkpoint after the first piece, sleep included, is on the disk.
+            shutil.copytree(alone / "jobs", killed / "jobs")
+
+    execute(alone, job, sleep_and_copy, 0.0)
+    assert job_folder(killed, job).core_seconds() > 3.0
+    begun = time.monotonic()
+    execute(killed, job, lambda p: None, 60.0)
+    second = time.monotonic() - begun
+    assert sum(run.seconds for run in Store(killed, read_only=True).entries()) > second + 2.0
 
 
 def test_a_damaged_checkpoint_costs_time_not_results(tmp_path):

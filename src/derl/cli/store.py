@@ -10,9 +10,10 @@ from derl.cli.display import console
 from derl.cli.sweep import STORE
 from derl.core.errors import require
 from derl.experiments.builtin import find_experiment
-from derl.experiments.exchange import export, import_results, import_run_folder
+from derl.experiments.exchange import export, exported_runs, trained_runs
 from derl.experiments.planner import members_of
 from derl.experiments.store import Store
+from derl.training.folder import CONFIG
 
 
 @dataclasses.dataclass(frozen=True)
@@ -42,7 +43,8 @@ def main(args: list[str]) -> None:
     require(len(command.paths) > 0, "derl store import takes files or run folders")
     for path in command.paths:
         require(path.exists(), f"there is no {path}")
+    # All of it is read before a store is made: a mistake is to leave nothing.
+    read = [trained_runs(path) if (path / CONFIG).exists() else exported_runs([path]) for path in command.paths]
     store = Store(command.store)
-    for path in command.paths:
-        count = import_run_folder(store, path) if (path / "config.json").exists() else import_results(store, [path])
-        console.print(f"{path}: {count} runs taken in", soft_wrap=True)
+    for path, runs in zip(command.paths, read, strict=True):
+        console.print(f"{path}: {runs.enter(store)} runs taken in", soft_wrap=True)
