@@ -150,6 +150,15 @@ class Store:
                 "INSERT OR REPLACE INTO failures VALUES (?,?,?,?,?,?)", [(*entry[:5], error) for entry in entries]
             )
 
+    def remove(self, runs: Iterable[str], failures: Iterable[str]) -> None:
+        """Take runs and failures out, all or none, and give their room on the disk back."""
+        with self.transaction() as db:
+            db.executemany("DELETE FROM runs WHERE key = ?", [(key,) for key in runs])
+            db.executemany("DELETE FROM failures WHERE key = ?", [(key,) for key in failures])
+        # It needs as much room again for a while. Without, new runs take the place of those removed.
+        with contextlib.suppress(sqlite3.Error):
+            self._writing.execute("VACUUM")
+
     def keys(self) -> set[str]:
         """Every run that is there."""
         return {key for (key,) in self._rows("SELECT key FROM runs")}
