@@ -21,6 +21,9 @@ COMMANDS = {
     "bench": "measure speed and memory",
 }
 
+PLANNING = ("report", "list", "reproduce", "sweep", "status", "store")
+"""Commands that train nothing themselves: what they start, or nobody, needs the accelerator."""
+
 
 def usage() -> str:
     """What `derl --help` prints."""
@@ -44,15 +47,23 @@ def main(argv: list[str] | None = None) -> int:
     if not args or args[0] in ("-h", "--help"):
         print(usage())
         return 0 if args else 2
+    modules = []
     while len(args) > 1 and args[0] == "--import":
         # A user's own module, which registers tasks, agents or bonuses by name.
+        modules.append(args[1])
+        args = args[2:]
+    if args and args[0] in PLANNING:
+        from derl.experiments.machine import stay_on_cpu
+
+        # Before the user's modules, which may make arrays.
+        stay_on_cpu()
+    for module in modules:
         sys.path.insert(0, "")
         try:
-            importlib.import_module(args[1])
+            importlib.import_module(module)
         except ModuleNotFoundError as error:
-            print(f"derl: error: cannot import {args[1]} ({error}); is it in this folder?", file=sys.stderr)
+            print(f"derl: error: cannot import {module} ({error}); is it in this folder?", file=sys.stderr)
             return 2
-        args = args[2:]
     if not args:
         print(usage())
         return 2

@@ -13,12 +13,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-import jax
-
 from derl.core.errors import DerlError, require
 from derl.experiments.experiment import Experiment
 from derl.experiments.jobs import JOBS, begun_jobs, entry_of, job_folder, remaining
-from derl.experiments.planner import MOST_RUNS, MOST_RUNS_GPU, Job, Member, members_of, plan
+from derl.experiments.machine import has_accelerator
+from derl.experiments.planner import MOST_RUNS, MOST_RUNS_GPU, Job, Member, members_of, memory_for, plan
 from derl.experiments.pool import Event, Worker
 from derl.experiments.store import Store, is_store
 from derl.training.trainer import Interrupted, available_cores
@@ -78,7 +77,7 @@ class Plan:
 def make_plan(experiment: Experiment, path: Path, workers: int | None = None) -> Plan:
     """What is left of an experiment. Jobs that were begun are gone on with as they are."""
     members = members_of(experiment.members())
-    gpu = jax.default_backend() != "cpu"
+    gpu = has_accelerator()
     workers = (1 if gpu else available_cores()) if workers is None else workers
     require(workers >= 1, f"a sweep needs at least one worker, not {workers}")
     known, stored = {}, set()
@@ -94,7 +93,7 @@ def make_plan(experiment: Experiment, path: Path, workers: int | None = None) ->
         if wanted >= keys and taken.isdisjoint(keys):
             begun.append(job)
             taken |= keys
-    jobs = plan(members, workers=workers, done=taken, known=known, most=most)
+    jobs = plan(members, workers=workers, done=taken, known=known, most=most, memory=memory_for(workers))
     return Plan(tuple(members), (*begun, *jobs), workers)
 
 
@@ -140,7 +139,7 @@ class Sweep:
         self._tidy()
         cores = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
         count = min(self.plan.workers, len(self.waiting))
-        pinned = jax.default_backend() == "cpu" and count <= len(cores)
+        pinned = not has_accelerator() and count <= len(cores)
         with self._catch_signals():
             try:
                 for i in range(count):
