@@ -68,6 +68,9 @@ def test_mistakes_are_told_in_one_line(results, tmp_path, capsys):
         assert message in capsys.readouterr().err
     with pytest.raises(DerlError, match="is a folder"):
         Report(out=tmp_path, results=(results,)).execute()
+    (tmp_path / "busy.html.tmp").mkdir()
+    with pytest.raises(DerlError, match="cannot write the report"):
+        Report(out=tmp_path / "busy.html", results=(results,)).execute()
     with pytest.raises(DerlError, match="at least 1"):
         Report(evaluations=0, results=(results,)).execute()
     (results / "facts.json").write_text("[1")
