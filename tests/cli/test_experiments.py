@@ -26,6 +26,8 @@ episodes = 100
 evaluate_every = 50
 """
 
+SPEC_FILE = "SPEC"
+
 
 @pytest.fixture(scope="module")
 def done(tmp_path_factory) -> Path:
@@ -158,6 +160,12 @@ def test_what_older_versions_left_is_shown_apart_and_removed(done, tmp_path, cap
         (["store", "prune", "results.parquet"], "prune takes no files"),
         (["store", "import", __file__, "--dry-run"], "--dry-run belongs to derl store prune"),
         (["store", "prune", "--experiment", "table-1"], "--experiment belongs to derl store export"),
+        (["status", "--store", __file__], "Not a directory"),
+        (["sweep", SPEC_FILE, "--dry-run", "--store", __file__], "Not a directory"),
+        (["sweep", SPEC_FILE, "--checkpoint-seconds", "nan"], "--checkpoint-seconds must not be negative"),
+        (["sweep", SPEC_FILE, "--workers", "0", "--dry-run"], "at least one worker"),
+        (["--import", "wrong", "status"], "cannot import wrong: unknown"),
+        (["reproduce", "table-1", "--out", f"{__file__}/out"], "choose another folder with --out"),
         (["reproduce"], "needs an experiment: table-1"),
         (["reproduce", "table-2"], "did you mean table-1"),
         (["reproduce", "table-1", "--only", "DeepSea-11"], "did you mean"),
@@ -166,8 +174,13 @@ def test_what_older_versions_left_is_shown_apart_and_removed(done, tmp_path, cap
         (["reproduce", "table-1", "--quick", "--explain"], "--explain needs the whole length"),
     ],
 )
-def test_mistakes_are_one_line_and_leave_nothing(args, message, capsys, tmp_path, monkeypatch):
+def test_mistakes_are_one_line_and_leave_nothing(args, message, capsys, tmp_path, tmp_path_factory, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    modules = tmp_path_factory.mktemp("modules")
+    (modules / "wrong.py").write_text("import derl\nderl.make('DeepSae-3')\n")
+    (modules / "spec.toml").write_text(SPEC)
+    monkeypatch.syspath_prepend(modules)
+    args = [modules / "spec.toml" if arg == SPEC_FILE else arg for arg in args]
     code, out = run(capsys, *args)
     assert code == 2
     assert message in out

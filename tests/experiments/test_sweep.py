@@ -220,7 +220,35 @@ def test_one_sweep_at_a_time(tmp_path):
 def test_a_full_disk_is_noticed_before_any_work(tmp_path, monkeypatch):
     monkeypatch.setattr("shutil.disk_usage", lambda path: type("Usage", (), {"free": 1000})())
     with pytest.raises(DerlError, match="left on the disk"):
-        Sweep(experiment(), tmp_path)
+        Sweep(experiment(), tmp_path / "deep" / "store")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_disk_that_fills_up_ends_the_sweep_and_keeps_what_is_saved(tmp_path, monkeypatch):
+    """Else every job would be trained to its first checkpoint, fail, and be tried again run by run."""
+    sweep = Sweep(experiment(), tmp_path, workers=1)
+    folder = job_folder(tmp_path, sweep.waiting[0])
+    folder.path.mkdir(parents=True)
+    monkeypatch.setattr("shutil.disk_usage", lambda path: type("Usage", (), {"free": 1000})())
+    with pytest.raises(DerlError, match=r"left on the disk.*make room"):
+        sweep._retry(sweep.waiting[0], "cannot write: No space left on device")
+    assert folder.path.exists()
+    assert len(sweep.store.failures()) == 0
+    sweep._end()
+
+
+def test_begun_jobs_of_modules_that_are_not_loaded_are_left_alone(tmp_path):
+    """Another sweep in the same store must not take the checkpoint of one whose tasks it does not know."""
+    job = plan(members_of(experiment().members()), workers=1)[0]
+    mine, other = to_data(job), to_data(job)
+    mine["members"][0][2], other["members"][0][0] = "Labyrinth-3", "an older version's address"
+    for name, data in (("mine", mine), ("other", other)):
+        (tmp_path / "jobs" / name).mkdir(parents=True)
+        (tmp_path / "jobs" / name / "job.json").write_text(json.dumps(data))
+    sweep = Sweep(experiment(), tmp_path, workers=1)
+    sweep._tidy()
+    sweep._end()
+    assert [folder.name for folder in (tmp_path / "jobs").iterdir()] == ["mine"]
 
 
 ORPHAN = """

@@ -4,6 +4,8 @@ import importlib
 import sys
 
 from derl._version import __version__
+from derl.core.errors import DerlError
+from derl.experiments.machine import stay_on_cpu
 
 COMMANDS = {
     "train": "train a recipe on a task",
@@ -53,8 +55,6 @@ def main(argv: list[str] | None = None) -> int:
         modules.append(args[1])
         args = args[2:]
     if args and args[0] in PLANNING:
-        from derl.experiments.machine import stay_on_cpu
-
         # Before the user's modules, which may make arrays.
         stay_on_cpu()
     for module in modules:
@@ -64,6 +64,9 @@ def main(argv: list[str] | None = None) -> int:
         except ModuleNotFoundError as error:
             print(f"derl: error: cannot import {module} ({error}); is it in this folder?", file=sys.stderr)
             return 2
+        except DerlError as error:
+            print(f"derl: error: cannot import {module}: {error}", file=sys.stderr)
+            return 2
     if not args:
         print(usage())
         return 2
@@ -72,7 +75,7 @@ def main(argv: list[str] | None = None) -> int:
         return 0
     # Imports that take a second come after the cheap answers.
     from derl.cli.display import fail
-    from derl.core.errors import DerlError, UnknownNameError
+    from derl.core.errors import UnknownNameError
     from derl.training.trainer import Interrupted
 
     try:

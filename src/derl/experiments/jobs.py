@@ -7,7 +7,7 @@ from pathlib import Path
 
 import polars as pl
 
-from derl.core.errors import DerlError
+from derl.core.errors import DerlError, UnknownNameError
 from derl.experiments.cases import Case
 from derl.experiments.identity import run_key
 from derl.experiments.planner import Job, Member, expected_seconds
@@ -52,6 +52,17 @@ def begun_jobs(store: Path) -> Iterator[Job]:
             continue
         if (path.parent / "checkpoint.safetensors").exists() and job.name == path.parent.name:
             yield job
+
+
+def names_unknown(folder: Path) -> bool:
+    """Whether a job's folder names recipes or tasks that are not there; a module that was not loaded may have them."""
+    try:
+        from_data(json.loads((folder / RECIPE).read_text()))
+    except UnknownNameError:
+        return True
+    except (DerlError, ValueError, KeyError, OSError):
+        return False
+    return False
 
 
 def entry_of(member: Member, seconds: float = 0.0) -> Entry:

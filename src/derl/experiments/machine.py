@@ -1,17 +1,23 @@
-"""What a machine offers to workers: its memory, and whether JAX finds more than a CPU on it."""
+"""What a machine offers: memory, room on its disk, and whether JAX finds more than a CPU on it."""
 
 import functools
 import importlib.metadata
 import importlib.util
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from derl.core.errors import DerlError
+import jax
+
+from derl.core.errors import DerlError, require
 
 PROBE = "import jax; print(jax.default_backend())"
+
+DISK_BYTES = 50_000_000
+"""Less free room than this, and a sweep does not begin."""
 
 
 def stay_on_cpu() -> None:
@@ -20,8 +26,6 @@ def stay_on_cpu() -> None:
     Workers are not concerned: they inherit the environment, not this. In a process that has used JAX already it does
     nothing.
     """
-    import jax
-
     jax.config.update("jax_platforms", "cpu")
 
 
@@ -78,3 +82,32 @@ def _limit_files(root: Path) -> Iterator[Path]:
         inside = Path(place.strip("/"))
         for folder in (inside, *inside.parents):
             yield root / "sys/fs/cgroup" / base / folder / name
+
+
+def enough_room(path: Path) -> None:
+    """Raise if there is hardly any room left on the disk of a folder, or of where it is to be made."""
+    free = shutil.disk_usage(nearest(path)).free
+    require(free > DISK_BYTES, f"there are only {free / 1e6:.0f} MB left on the disk of {path}; make room first")
+
+
+def nearest(path: Path) -> Path:
+    """A folder, or the nearest round it that is there."""
+    return next(place for place in (path, *path.absolute().parents) if place.exists())
+
+
+def check_output(path: Path) -> None:
+    """Raise if a folder for what comes at the end could not be written then."""
+    place = nearest(path)
+    good = place.is_dir() and os.access(place, os.W_OK)
+    require(good, f"cannot write in {path}; choose another folder with --out")
+    enough_room(path)
+
+
+def try_writing(path: Path) -> None:
+    """Raise if nothing can be written in a folder: a quota may be used up that the disk does not know of."""
+    probe = path / ".probe"
+    try:
+        probe.write_bytes(b"0" * 4096)
+        probe.unlink()
+    except OSError as error:
+        raise DerlError(f"cannot write in {path}: {error.strerror}; choose another folder with --store") from None

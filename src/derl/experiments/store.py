@@ -52,7 +52,7 @@ def is_store(path: Path) -> bool:
     """Whether there is a store in a folder. A file without content is what a full disk leaves of the attempt."""
     try:
         return (path / FILE).stat().st_size > 0
-    except (FileNotFoundError, NotADirectoryError):
+    except FileNotFoundError:
         return False
     except OSError as error:
         raise DerlError(f"cannot read {path}: {error.strerror}; choose another folder with --store") from None
