@@ -1,6 +1,8 @@
 """The command `report`: which files it reads, what it writes, and what it says when it cannot."""
 
+import errno
 import json
+from pathlib import Path
 
 import polars as pl
 import pytest
@@ -53,6 +55,17 @@ def test_without_facts_the_version_is_known(results):
     assert read_facts([results]).seconds is None
 
 
+def test_a_full_disk_leaves_no_half_report(results, tmp_path, monkeypatch):
+    def fail(path: Path, target: Path) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(Path, "replace", fail)
+    out = tmp_path / "out" / "page.html"
+    with pytest.raises(DerlError, match=r"cannot write the report .*No space"):
+        Report(out=out, results=(results,)).execute()
+    assert not list(out.parent.iterdir())
+
+
 def test_mistakes_are_told_in_one_line(results, tmp_path, capsys):
     empty = tmp_path / "empty"
     empty.mkdir()
@@ -68,9 +81,6 @@ def test_mistakes_are_told_in_one_line(results, tmp_path, capsys):
         assert message in capsys.readouterr().err
     with pytest.raises(DerlError, match="is a folder"):
         Report(out=tmp_path, results=(results,)).execute()
-    (tmp_path / "busy.html.tmp").mkdir()
-    with pytest.raises(DerlError, match="cannot write the report"):
-        Report(out=tmp_path / "busy.html", results=(results,)).execute()
     with pytest.raises(DerlError, match="at least 1"):
         Report(evaluations=0, results=(results,)).execute()
     (results / "facts.json").write_text("[1")
