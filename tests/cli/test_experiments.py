@@ -1,6 +1,7 @@
 """Sweeps, the store and its status, used as a user does."""
 
 import re
+import shutil
 from pathlib import Path
 
 import polars as pl
@@ -9,7 +10,10 @@ import pytest
 from derl.analysis.verdicts import Verdict
 from derl.cli.main import main
 from derl.cli.reproduce import explaining
+from derl.experiments.cases import case_of
 from derl.experiments.paper import cells
+from derl.experiments.planner import members_of
+from derl.experiments.store import Entry, Store
 
 SPEC = """
 tasks = ["DeepSea-4"]
@@ -21,6 +25,8 @@ explorer.n_steps = [8]
 episodes = 100
 evaluate_every = 50
 """
+
+SPEC_FILE = "SPEC"
 
 
 @pytest.fixture(scope="module")
@@ -92,6 +98,52 @@ def test_a_run_folder_is_taken_in(tmp_path, capsys):
     )
     code, out = run(capsys, "status", spec, "--store", store)
     assert "4 of 4 runs done" in out
+    # What training took is known, and goes with the results from store to store.
+    spent = [entry.seconds for entry in Store(store, read_only=True).entries()]
+    assert min(spent) > 0
+    assert run(capsys, "store", "export", tmp_path / "x.parquet", "--store", store)[0] == 0
+    assert run(capsys, "store", "import", tmp_path / "x.parquet", "--store", tmp_path / "other")[0] == 0
+    again = [entry.seconds for entry in Store(tmp_path / "other", read_only=True).entries()]
+    assert again == pytest.approx(spent)
+
+
+def failure(key: str, recipe: str, seed: int) -> Entry:
+    return Entry(key, recipe, "DeepSea-4", "protocol.episodes=100, protocol.evaluate_every=50", seed, 1, 0.0)
+
+
+def test_what_older_versions_left_is_shown_apart_and_removed(done, tmp_path, capsys, monkeypatch):
+    """A store with the runs of a sweep, one failure of this version, one of another and one of a lost recipe."""
+    folder = tmp_path / "store"
+    shutil.copytree(done / "store", folder)
+    case = case_of("a2c", "DeepSea-4", failure("", "a2c", 7).setting)
+    store = Store(folder)
+    store.add_failures([failure(members_of([(case, 7)])[0].key, "a2c", 7)], "no memory")
+    store.add_failures([failure("old", "a2c", 8), failure("lost", "a3c", 9)], "no [luck]")
+    store.close()
+    code, out = run(capsys, "status", "--store", folder)
+    assert (out.count("failed:"), "seed 7: no memory" in out, "2 failures are from another" in out) == (1, True, True)
+
+    code, out = run(capsys, "store", "prune", "--store", folder, "--dry-run")
+    assert code == 0
+    assert "a2c on DeepSea-4" in out
+    assert "seed 8: no [luck]" in out
+    assert "0 runs of older engines (0:00 of core time) and 2 failures of other versions would be removed" in out
+    assert len(Store(folder, read_only=True).failures()) == 3
+    code, out = run(capsys, "store", "prune", "--store", folder)
+    assert "2 failures of other versions removed" in out
+    assert Store(folder, read_only=True).failures()["seed"].to_list() == [7]
+
+    # The engine moves on: its runs are old now, and a newer one's would not be.
+    monkeypatch.setattr("derl.experiments.pruning.ENGINE", 2)
+    code, out = run(capsys, "store", "prune", "--store", folder, "--dry-run")
+    assert "engine 1: 2 runs of a2c-count on DeepSea-4" in out
+    monkeypatch.setattr("derl.experiments.pruning.ENGINE", 0)
+    run(capsys, "store", "prune", "--store", folder)
+    assert len(Store(folder, read_only=True).keys()) == 4
+    monkeypatch.setattr("derl.experiments.pruning.ENGINE", 2)
+    code, out = run(capsys, "store", "prune", "--store", folder)
+    assert "4 runs of older engines" in out
+    assert not Store(folder, read_only=True).keys()
 
 
 @pytest.mark.parametrize(
@@ -103,6 +155,17 @@ def test_a_run_folder_is_taken_in(tmp_path, capsys):
         (["status", "--store", "nowhere"], "no results in nowhere"),
         (["store", "export", "x.parquet", "--store", "nowhere"], "no results in nowhere"),
         (["store", "import", "nothing.parquet"], "there is no nothing.parquet"),
+        (["store", "import", __file__], "cannot be read as Parquet"),
+        (["store", "prune", "--store", "nowhere"], "no results in nowhere"),
+        (["store", "prune", "results.parquet"], "prune takes no files"),
+        (["store", "import", __file__, "--dry-run"], "--dry-run belongs to derl store prune"),
+        (["store", "prune", "--experiment", "table-1"], "--experiment belongs to derl store export"),
+        (["status", "--store", __file__], "Not a directory"),
+        (["sweep", SPEC_FILE, "--dry-run", "--store", __file__], "Not a directory"),
+        (["sweep", SPEC_FILE, "--checkpoint-seconds", "nan"], "--checkpoint-seconds must not be negative"),
+        (["sweep", SPEC_FILE, "--workers", "0", "--dry-run"], "at least one worker"),
+        (["--import", "wrong", "status"], "cannot import wrong: unknown"),
+        (["reproduce", "table-1", "--out", f"{__file__}/out"], "choose another folder with --out"),
         (["reproduce"], "needs an experiment: table-1"),
         (["reproduce", "table-2"], "did you mean table-1"),
         (["reproduce", "table-1", "--only", "DeepSea-11"], "did you mean"),
@@ -111,8 +174,13 @@ def test_a_run_folder_is_taken_in(tmp_path, capsys):
         (["reproduce", "table-1", "--quick", "--explain"], "--explain needs the whole length"),
     ],
 )
-def test_mistakes_are_one_line_and_leave_nothing(args, message, capsys, tmp_path, monkeypatch):
+def test_mistakes_are_one_line_and_leave_nothing(args, message, capsys, tmp_path, tmp_path_factory, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    modules = tmp_path_factory.mktemp("modules")
+    (modules / "wrong.py").write_text("import derl\nderl.make('DeepSae-3')\n")
+    (modules / "spec.toml").write_text(SPEC)
+    monkeypatch.syspath_prepend(modules)
+    args = [modules / "spec.toml" if arg == SPEC_FILE else arg for arg in args]
     code, out = run(capsys, *args)
     assert code == 2
     assert message in out

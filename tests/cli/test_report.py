@@ -1,6 +1,8 @@
 """The command `report`: which files it reads, what it writes, and what it says when it cannot."""
 
+import errno
 import json
+from pathlib import Path
 
 import polars as pl
 import pytest
@@ -51,6 +53,17 @@ def test_files_and_folders_become_one_frame(results):
 def test_without_facts_the_version_is_known(results):
     assert read_facts([results]).version
     assert read_facts([results]).seconds is None
+
+
+def test_a_full_disk_leaves_no_half_report(results, tmp_path, monkeypatch):
+    def fail(path: Path, target: Path) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(Path, "replace", fail)
+    out = tmp_path / "out" / "page.html"
+    with pytest.raises(DerlError, match=r"cannot write the report .*No space"):
+        Report(out=out, results=(results,)).execute()
+    assert not list(out.parent.iterdir())
 
 
 def test_mistakes_are_told_in_one_line(results, tmp_path, capsys):

@@ -127,6 +127,88 @@ def test_what_is_no_store_is_refused(tmp_path):
     assert not (tmp_path / "nowhere").exists()
 
 
+def names(folder) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_reading_leaves_no_trace(tmp_path):
+    store = Store(tmp_path)
+    store.add([entry("x")], [frame([0.5])])
+    store.close()
+    before = names(tmp_path)
+    reader = Store(tmp_path, read_only=True)
+    assert reader.frame()["return"].to_list() == [0.5]
+    assert names(tmp_path) == before == ["runs.sqlite"]
+    with pytest.raises(DerlError, match="for reading only"):
+        reader.add([entry("y")], [frame([0.5])])
+
+
+def test_reading_where_nothing_can_be_made(tmp_path):
+    """A folder in the place of a file that SQLite would make is what a read-only disk is: it cannot be made."""
+    store = Store(tmp_path)
+    store.add([entry("x")], [frame([0.5])])
+    store.close()
+    (tmp_path / "runs.sqlite-shm").mkdir()
+    assert Store(tmp_path, read_only=True).keys() == {"x"}
+    assert Store(tmp_path, read_only=True).summary()["runs"].to_list() == [1]
+    with pytest.raises(DerlError, match="cannot write"):
+        Store(tmp_path).add([entry("y")], [frame([0.5])])
+
+
+def test_what_a_killed_writer_left_is_read(tmp_path):
+    """A copy of the store of a killed process: its newest entries are still in the file beside it."""
+    store, copy = Store(tmp_path / "store"), tmp_path / "copy"
+    store.add([entry("x")], [frame([0.5])])
+    assert Store(tmp_path / "store", read_only=True).keys() == {"x"}
+    copy.mkdir()
+    for name in ("runs.sqlite", "runs.sqlite-wal"):
+        (copy / name).write_bytes((tmp_path / "store" / name).read_bytes())
+    assert Store(copy, read_only=True).keys() == {"x"}
+    assert names(copy) == ["runs.sqlite", "runs.sqlite-wal"]
+
+
+def test_a_reader_sees_what_is_written_meanwhile(tmp_path):
+    """Writers come and go: each of their entries is there from when it was written, and nothing ever half."""
+    Store(tmp_path).close()
+    reader, written, seen = Store(tmp_path, read_only=True), [0], []
+
+    def write() -> None:
+        for i in range(40):
+            writer = Store(tmp_path)
+            writer.add([entry(f"{i}")], [frame([0.5] * 200)])
+            writer.close()
+            written[0] = i + 1
+
+    thread = threading.Thread(target=write)
+    thread.start()
+    while thread.is_alive():
+        least = written[0]
+        seen.append(len(reader.frame()) / 200)
+        assert seen[-1] >= least
+    thread.join()
+    assert seen == sorted(seen)
+    assert all(count == int(count) for count in seen)
+    assert len(reader.keys()) == 40
+
+
+def test_an_unfinished_store_holds_no_results(tmp_path):
+    """What a full disk leaves: a file without content."""
+    (tmp_path / "runs.sqlite").write_bytes(b"")
+    with pytest.raises(DerlError, match=r"no results in .*--store"):
+        Store(tmp_path, read_only=True)
+    assert (tmp_path / "runs.sqlite").read_bytes() == b""
+
+
+def test_a_damaged_store_is_named(tmp_path):
+    store = Store(tmp_path)
+    store.add([entry(f"{i}") for i in range(20)], [frame([0.5] * 100)] * 20)
+    store.close()
+    file = tmp_path / "runs.sqlite"
+    file.write_bytes(file.read_bytes()[:4096] + b"\xff" * (file.stat().st_size - 4096))
+    with pytest.raises(DerlError, match=r"cannot read .*runs.sqlite"):
+        Store(tmp_path, read_only=True).keys()
+
+
 def test_parquet_out_and_in(tmp_path):
     store, other = Store(tmp_path / "a"), Store(tmp_path / "b")
     store.add([entry("x"), entry("y", 1)], [frame([0.5, 0.25]), frame([0.75, 1.0], {"kl": [1.0, 2.0]})])

@@ -3,6 +3,7 @@
 import json
 import os
 import random
+import shutil
 import signal
 import sqlite3
 import subprocess
@@ -150,6 +151,28 @@ def test_a_begun_job_is_gone_on_with_from_its_checkpoint(tmp_path):
     assert_frame_equal(results(tmp_path), results(other), check_exact=True)
 
 
+def test_time_spent_before_a_kill_counts(tmp_path):
+    """What kill -9 leaves is what lies on the disk: a copy of it, made on the way, is gone on with elsewhere."""
+    job = plan(members_of(experiment(400).members()), workers=1)[0]
+    alone, killed = tmp_path / "alone", tmp_path / "killed"
+    shown: list[int] = []
+
+    def sleep_and_copy(progress) -> None:
+        shown.append(progress.steps)
+        if len(shown) == 1:
+            time.sleep(3.0)
+        elif not killed.exists():
+            # The checkpoint after the first piece, sleep included, is on the disk.
+            shutil.copytree(alone / "jobs", killed / "jobs")
+
+    execute(alone, job, sleep_and_copy, 0.0)
+    assert job_folder(killed, job).core_seconds() > 3.0
+    begun = time.monotonic()
+    execute(killed, job, lambda p: None, 60.0)
+    second = time.monotonic() - begun
+    assert sum(run.seconds for run in Store(killed, read_only=True).entries()) > second + 2.0
+
+
 def test_a_damaged_checkpoint_costs_time_not_results(tmp_path):
     whole = experiment(100)
     job = plan(members_of(whole.members()), workers=1)[0]
@@ -197,7 +220,35 @@ def test_one_sweep_at_a_time(tmp_path):
 def test_a_full_disk_is_noticed_before_any_work(tmp_path, monkeypatch):
     monkeypatch.setattr("shutil.disk_usage", lambda path: type("Usage", (), {"free": 1000})())
     with pytest.raises(DerlError, match="left on the disk"):
-        Sweep(experiment(), tmp_path)
+        Sweep(experiment(), tmp_path / "deep" / "store")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_disk_that_fills_up_ends_the_sweep_and_keeps_what_is_saved(tmp_path, monkeypatch):
+    """Else every job would be trained to its first checkpoint, fail, and be tried again run by run."""
+    sweep = Sweep(experiment(), tmp_path, workers=1)
+    folder = job_folder(tmp_path, sweep.waiting[0])
+    folder.path.mkdir(parents=True)
+    monkeypatch.setattr("shutil.disk_usage", lambda path: type("Usage", (), {"free": 1000})())
+    with pytest.raises(DerlError, match=r"left on the disk.*make room"):
+        sweep._retry(sweep.waiting[0], "cannot write: No space left on device")
+    assert folder.path.exists()
+    assert len(sweep.store.failures()) == 0
+    sweep._end()
+
+
+def test_begun_jobs_of_modules_that_are_not_loaded_are_left_alone(tmp_path):
+    """Another sweep in the same store must not take the checkpoint of one whose tasks it does not know."""
+    job = plan(members_of(experiment().members()), workers=1)[0]
+    mine, other = to_data(job), to_data(job)
+    mine["members"][0][2], other["members"][0][0] = "Labyrinth-3", "an older version's address"
+    for name, data in (("mine", mine), ("other", other)):
+        (tmp_path / "jobs" / name).mkdir(parents=True)
+        (tmp_path / "jobs" / name / "job.json").write_text(json.dumps(data))
+    sweep = Sweep(experiment(), tmp_path, workers=1)
+    sweep._tidy()
+    sweep._end()
+    assert [folder.name for folder in (tmp_path / "jobs").iterdir()] == ["mine"]
 
 
 ORPHAN = """

@@ -4,6 +4,8 @@ import importlib
 import sys
 
 from derl._version import __version__
+from derl.core.errors import DerlError
+from derl.experiments.machine import stay_on_cpu
 
 COMMANDS = {
     "train": "train a recipe on a task",
@@ -20,6 +22,9 @@ COMMANDS = {
     "store": "take results out of the store, or into it",
     "bench": "measure speed and memory",
 }
+
+PLANNING = ("report", "list", "reproduce", "sweep", "status", "store")
+"""Commands that train nothing themselves: what they start, or nobody, needs the accelerator."""
 
 
 def usage() -> str:
@@ -44,15 +49,24 @@ def main(argv: list[str] | None = None) -> int:
     if not args or args[0] in ("-h", "--help"):
         print(usage())
         return 0 if args else 2
+    modules = []
     while len(args) > 1 and args[0] == "--import":
         # A user's own module, which registers tasks, agents or bonuses by name.
+        modules.append(args[1])
+        args = args[2:]
+    if args and args[0] in PLANNING:
+        # Before the user's modules, which may make arrays.
+        stay_on_cpu()
+    for module in modules:
         sys.path.insert(0, "")
         try:
-            importlib.import_module(args[1])
+            importlib.import_module(module)
         except ModuleNotFoundError as error:
-            print(f"derl: error: cannot import {args[1]} ({error}); is it in this folder?", file=sys.stderr)
+            print(f"derl: error: cannot import {module} ({error}); is it in this folder?", file=sys.stderr)
             return 2
-        args = args[2:]
+        except DerlError as error:
+            print(f"derl: error: cannot import {module}: {error}", file=sys.stderr)
+            return 2
     if not args:
         print(usage())
         return 2
@@ -61,7 +75,7 @@ def main(argv: list[str] | None = None) -> int:
         return 0
     # Imports that take a second come after the cheap answers.
     from derl.cli.display import fail
-    from derl.core.errors import DerlError, UnknownNameError
+    from derl.core.errors import UnknownNameError
     from derl.training.trainer import Interrupted
 
     try:

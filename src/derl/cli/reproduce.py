@@ -23,6 +23,7 @@ from derl.core.errors import require
 from derl.experiments.builtin import EXPERIMENTS, QUICK_EPISODES, experiment, quick
 from derl.experiments.cases import Case
 from derl.experiments.experiment import Experiment, Part, shortened
+from derl.experiments.machine import check_output
 from derl.experiments.planner import Member, results_of
 from derl.experiments.store import Store
 
@@ -96,6 +97,9 @@ def main(args: list[str]) -> None:
         not (short and command.explain), "--explain needs the whole length of training: leave out --quick, --episodes"
     )
     chosen, names = command.chosen()
+    if not command.dry_run:
+        # Told now, not after hours of training.
+        check_output(command.folder())
     done = run_experiment(chosen, command, imported_modules())
     if done is None:
         return

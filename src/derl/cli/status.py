@@ -12,8 +12,9 @@ from derl.cli.display import compact, console, duration
 from derl.cli.sweep import STORE
 from derl.experiments.builtin import find_experiment
 from derl.experiments.experiment import Experiment
-from derl.experiments.jobs import begun_jobs
+from derl.experiments.jobs import begun_jobs, job_folder
 from derl.experiments.planner import members_of
+from derl.experiments.pruning import failures
 from derl.experiments.store import Store
 from derl.training.version import ENGINE
 
@@ -41,13 +42,17 @@ def show_store(store: Store) -> None:
         table.add_column(name, justify="left" if name in ("recipe", "task") else "right", no_wrap=True)
     for (recipe, task), part in cases.group_by(["recipe", "task"], maintain_order=True):
         numbers = (f"{len(part)}", f"{total(part, 'runs'):.0f}", f"{total(part, 'failed'):.0f}")
-        table.add_row(str(recipe), str(task), *numbers, compact(total(part, "steps")), duration(total(part, "seconds")))
+        # Not every folder of derl train that was taken in says how long it took.
+        seconds = total(part, "seconds")
+        spent = duration(seconds) if seconds > 0 else "–"
+        table.add_row(str(recipe), str(task), *numbers, compact(total(part, "steps")), spent)
     console.print(table)
-    seconds = duration(total(cases, "seconds"))
-    console.print(f"{total(cases, 'runs'):.0f} runs, {seconds} of core time, in {store.path}", soft_wrap=True)
+    spent = duration(total(cases, "seconds"))
+    console.print(f"{total(cases, 'runs'):.0f} runs, {spent} of core time, in {store.path}", soft_wrap=True)
     old = total(cases, "runs") - total(cases.filter(engine=ENGINE), "runs")
     if old:
-        console.print(f"{old:.0f} runs are from another version of the engine: experiments run theirs again")
+        text = f"{old:.0f} runs are from another version of the engine: experiments run theirs again"
+        console.print(f"{text}; derl store prune removes older ones", soft_wrap=True)
 
 
 def show_experiment(whole: Experiment, store: Store) -> None:
@@ -87,9 +92,18 @@ def main(args: list[str]) -> None:
     if begun:
         console.print(f"{sum(len(job.members) for job in begun)} runs are begun and saved on the way:")
         for job in begun:
-            console.print(f"  {job.title}")
-    for row in store.failures().iter_rows(named=True):
-        if keys is not None and row["key"] not in keys:
-            continue
-        name = f"{row['recipe']} on {row['task']} {row['setting']} seed {row['seed']}"
-        console.print(f"[red]failed: {name}: {escape(row['error'])}[/]", soft_wrap=True)
+            spent = job_folder(command.store, job).core_seconds()
+            console.print(f"  {escape(job.title)}, {duration(spent)} of core time so far", soft_wrap=True)
+    show_failures(store, keys)
+
+
+def show_failures(store: Store, keys: set[str] | None) -> None:
+    """What could not be finished. What only an older version tried is counted, not listed: nobody will try it again."""
+    for row in failures(store, current=True).iter_rows(named=True):
+        if keys is None or row["key"] in keys:
+            name = f"{row['recipe']} on {row['task']} {row['setting']} seed {row['seed']}"
+            console.print(f"[red]failed: {escape(name)}: {escape(row['error'])}[/]", soft_wrap=True)
+    old = len(failures(store, current=False)) if keys is None else 0
+    if old:
+        text = f"{old} failures are from another version, or from a module that was not given with --import"
+        console.print(f"[dim]{text}; derl store prune lists and removes them[/]", soft_wrap=True)

@@ -1,48 +1,87 @@
-"""`derl store`: results in and out of the store, as Parquet files."""
+"""`derl store`: results in and out of the store, as Parquet files; and what older versions left in it."""
 
 import dataclasses
+from collections import Counter
 from pathlib import Path
 from typing import Literal
 
 import tyro
+from rich.markup import escape
 
-from derl.cli.display import console
+from derl.cli.display import console, duration
 from derl.cli.sweep import STORE
 from derl.core.errors import require
 from derl.experiments.builtin import find_experiment
-from derl.experiments.exchange import export, import_results, import_run_folder
+from derl.experiments.exchange import export, exported_runs, trained_runs
 from derl.experiments.planner import members_of
+from derl.experiments.pruning import leftovers, prune
 from derl.experiments.store import Store
+from derl.training.folder import CONFIG
 
 
 @dataclasses.dataclass(frozen=True)
 class StoreCommand:
-    """Write results to a Parquet file, or take them in from Parquet files and run folders."""
+    """Write results to a Parquet file, take them in from files and run folders, or remove those of older versions."""
 
-    action: tyro.conf.Positional[Literal["export", "import"]]
-    """What to do."""
+    action: tyro.conf.Positional[Literal["export", "import", "prune"]]
+    """What to do. To prune is to remove what older versions of the engine left: their runs and failures."""
     paths: tyro.conf.Positional[tuple[Path, ...]]
     """The file to write; or the files, folders of files, and run folders of derl train to take in."""
     store: Path = STORE
     """The folder of results."""
     experiment: str | None = None
     """Export only the runs of this experiment: a name, or a file."""
+    dry_run: bool = False
+    """Prune: only show what would be removed."""
 
 
 def main(args: list[str]) -> None:
-    """Export or import."""
+    """Export, import or prune."""
     command = tyro.cli(StoreCommand, args=args, prog="derl store")
-    if command.action == "export":
-        require(len(command.paths) == 1, "derl store export takes one file to write")
-        store = Store(command.store, read_only=True)
-        chosen = None if command.experiment is None else find_experiment(command.experiment)
-        count = export(store, command.paths[0], None if chosen is None else members_of(chosen.members()))
-        console.print(f"{count} runs written to {command.paths[0]}", soft_wrap=True)
-        return
+    only = {"experiment": ("export", command.experiment is not None), "dry-run": ("prune", command.dry_run)}
+    for flag, (action, given) in only.items():
+        require(not given or command.action == action, f"--{flag} belongs to derl store {action}")
+    {"export": export_runs, "import": import_runs, "prune": prune_runs}[command.action](command)
+
+
+def export_runs(command: StoreCommand) -> None:
+    """Write a file."""
+    require(len(command.paths) == 1, "derl store export takes one file to write")
+    store = Store(command.store, read_only=True)
+    chosen = None if command.experiment is None else find_experiment(command.experiment)
+    count = export(store, command.paths[0], None if chosen is None else members_of(chosen.members()))
+    console.print(f"{count} runs written to {command.paths[0]}", soft_wrap=True)
+
+
+def import_runs(command: StoreCommand) -> None:
+    """Take files and folders in."""
     require(len(command.paths) > 0, "derl store import takes files or run folders")
     for path in command.paths:
         require(path.exists(), f"there is no {path}")
+    # All of it is read before a store is made: a mistake is to leave nothing.
+    read = [trained_runs(path) if (path / CONFIG).exists() else exported_runs([path]) for path in command.paths]
     store = Store(command.store)
-    for path in command.paths:
-        count = import_run_folder(store, path) if (path / "config.json").exists() else import_results(store, [path])
-        console.print(f"{path}: {count} runs taken in", soft_wrap=True)
+    for path, runs in zip(command.paths, read, strict=True):
+        console.print(f"{path}: {runs.enter(store)} runs taken in", soft_wrap=True)
+
+
+def prune_runs(command: StoreCommand) -> None:
+    """Remove what older versions left, or show it."""
+    require(not command.paths, "derl store prune takes no files; --store names the folder of results")
+    # A look does not need the right to write.
+    store = Store(command.store, read_only=True)
+    found = leftovers(store)
+    for (engine, recipe, task), runs in sorted(Counter((r.engine, r.recipe, r.task) for r in found.runs).items()):
+        console.print(f"engine {engine}: {runs} runs of {recipe} on {task}", soft_wrap=True)
+    for row in found.failures.iter_rows(named=True):
+        name = f"{row['recipe']} on {row['task']} {row['setting']} seed {row['seed']}"
+        console.print(f"failed: {escape(name)}: {escape(row['error'])}", soft_wrap=True)
+    if not command.dry_run and (found.runs or len(found.failures)):
+        prune(Store(command.store), found)
+    seconds = duration(sum(run.seconds for run in found.runs))
+    word = "would be removed" if command.dry_run else "removed"
+    console.print(
+        f"{len(found.runs)} runs of older engines ({seconds} of core time) and {len(found.failures)} failures of other "
+        f"versions {word}",
+        soft_wrap=True,
+    )

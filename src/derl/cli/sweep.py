@@ -122,6 +122,8 @@ def showing_sweep(title: str) -> Iterator:
 
 def run_experiment(experiment: Experiment, running: Running, modules: tuple[str, ...] = ()) -> tuple[Plan, int] | None:
     """Run what is left of an experiment, and tell how many runs failed; None if it was only to be shown."""
+    every = running.checkpoint_seconds
+    require(every >= 0, f"--checkpoint-seconds must not be negative, it is {every}")
     if running.dry_run:
         show_plan(experiment, make_plan(experiment, running.store, running.workers))
         return None

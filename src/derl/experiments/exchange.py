@@ -4,6 +4,7 @@ import dataclasses
 import io
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import polars as pl
 
@@ -82,40 +83,54 @@ def _read(file: Path) -> pl.DataFrame:
     return frame
 
 
+class Runs(NamedTuple):
+    """Runs that were read and can be put into a store."""
+
+    entries: list[Entry]
+    frames: list[pl.DataFrame]
+
+    def enter(self, store: Store) -> int:
+        """Put them in; the value is how many were new."""
+        before = len(store.keys())
+        store.add(self.entries, self.frames)
+        return len(store.keys()) - before
+
+
 def import_results(store: Store, paths: Sequence[Path | str]) -> int:
     """Put the runs of exported files into a store; the value is how many were new."""
-    before = len(store.keys())
+    return exported_runs(paths).enter(store)
+
+
+def exported_runs(paths: Sequence[Path | str]) -> Runs:
+    """The runs of exported files."""
     frame = read_results(paths)
-    missing = [name for name in ("key", "engine", "seconds") if name not in frame.columns]
+    identity = ("key", "engine", "seconds")
+    missing = [name for name in identity if name not in frame.columns or frame[name].null_count()]
     require(not missing, f"these files do not say which runs they hold (no column {', '.join(missing)})")
-    entries, frames = [], []
+    runs = Runs([], [])
     for (key,), part in frame.group_by(["key"], maintain_order=True):
         # Under several names it is still one run.
         part = part.filter(pl.col("run") == part["run"][0])
         row = part.row(0, named=True)
         labels = (str(key), row["recipe"], row["task"], row["setting"], row["seed"], row["engine"], row["seconds"])
-        entries.append(Entry(*labels))
-        used = [
-            c.name
-            for c in part.drop("key", "engine", "seconds")
-            if c.null_count() < len(part) or c.name == "failed_at_step"
-        ]
-        frames.append(part.select(used).sort("evaluation"))
-    store.add(entries, frames)
-    return len(store.keys()) - before
+        used = [c.name for c in part.drop(identity) if c.null_count() < len(part) or c.name == "failed_at_step"]
+        runs.entries.append(Entry(*labels))
+        runs.frames.append(part.select(used).sort("evaluation"))
+    return runs
 
 
-def import_run_folder(store: Store, path: Path | str) -> int:
-    """Put the finished runs of a `derl train` folder into a store; the value is how many were new.
-
-    Only runs of a named recipe (with varied numbers, if any) have a place in tables.
+def trained_runs(path: Path | str) -> Runs:
+    """The finished runs of a `derl train` folder. Only those of a named recipe (with varied numbers, if any) have a
+    place in tables.
     """
     folder = RunFolder(path)
     config, seeds, vary = folder.open()
     folder.check_versions(config)
     require(config.recipe in RECIPES, f"{path} does not hold a named recipe")
     frame, facts = folder.read_results(), expand(config, seeds, vary)
-    entries, frames = [], []
+    # What they took together; a folder without its checkpoint does not say.
+    seconds = folder.core_seconds() / len(facts)
+    runs = Runs([], [])
     for number, run in enumerate(facts):
         part = frame.filter(run=number)
         case = Case.of(config.recipe, config.task, {**run.values, **protocol_changes(run.config)})
@@ -123,11 +138,9 @@ def import_run_folder(store: Store, path: Path | str) -> int:
         budget = run.config.protocol.budget(run.config.make_env())[0]
         done = len(part) > 0 and part["steps"].to_numpy().max() > budget - run.config.algorithm().steps_per_iteration
         require(done, f"{path} is not finished; continue it with: derl resume {path}")
-        entries.append(Entry(run_key(run), config.recipe, config.task, case.setting, run.seed, ENGINE, 0.0))
-        frames.append(part.drop(*run.values))
-    before = len(store.keys())
-    store.add(entries, frames)
-    return len(store.keys()) - before
+        runs.entries.append(Entry(run_key(run), config.recipe, config.task, case.setting, run.seed, ENGINE, seconds))
+        runs.frames.append(part.drop(*run.values))
+    return runs
 
 
 def protocol_changes(config: Config) -> dict[str, Setting]:

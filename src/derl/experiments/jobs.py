@@ -2,13 +2,12 @@
 
 import json
 import shutil
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import polars as pl
 
-from derl.core.errors import DerlError
+from derl.core.errors import DerlError, UnknownNameError
 from derl.experiments.cases import Case
 from derl.experiments.identity import run_key
 from derl.experiments.planner import Job, Member, expected_seconds
@@ -18,7 +17,7 @@ from derl.training.folder import RunFolder
 from derl.training.trainer import Progress, Trainer
 from derl.training.version import ENGINE
 
-JOBS, RECIPE, SPENT = "jobs", "job.json", "spent.json"
+JOBS, RECIPE = "jobs", "job.json"
 
 
 def to_data(job: Job) -> dict:
@@ -55,6 +54,17 @@ def begun_jobs(store: Path) -> Iterator[Job]:
             yield job
 
 
+def names_unknown(folder: Path) -> bool:
+    """Whether a job's folder names recipes or tasks that are not there; a module that was not loaded may have them."""
+    try:
+        from_data(json.loads((folder / RECIPE).read_text()))
+    except UnknownNameError:
+        return True
+    except (DerlError, ValueError, KeyError, OSError):
+        return False
+    return False
+
+
 def entry_of(member: Member, seconds: float = 0.0) -> Entry:
     """How a run is entered in the store."""
     case = member.case
@@ -73,7 +83,6 @@ def execute(store: Path, job: Job, show: Callable[[Progress], None], checkpoint_
     folder.path.mkdir(parents=True, exist_ok=True)
     folder.lock()
     write_atomically(folder.path / RECIPE, json.dumps(to_data(job)).encode())
-    spent, since = _spent(folder), time.monotonic()
     runs = [member.run for member in job.members]
     trainer = Trainer(runs, folder, cores=1, group_size=len(runs), checkpoint_seconds=checkpoint_seconds)
     try:
@@ -85,21 +94,10 @@ def execute(store: Path, job: Job, show: Callable[[Progress], None], checkpoint_
         trainer.start()
     try:
         frame = trainer.train(show)
-        seconds = spent + time.monotonic() - since
-        enter(store, job, frame, seconds / len(runs))
-    except BaseException:
-        folder.write_json(SPENT, {"seconds": spent + time.monotonic() - since})
-        raise
+        enter(store, job, frame, trainer.core_seconds / len(runs))
     finally:
         folder.unlock()
     shutil.rmtree(folder.path, ignore_errors=True)
-
-
-def _spent(folder: RunFolder) -> float:
-    try:
-        return float(json.loads((folder.path / SPENT).read_text())["seconds"])
-    except (OSError, ValueError, KeyError):
-        return 0.0
 
 
 def enter(store: Path, job: Job, frame: pl.DataFrame, seconds: float) -> None:

@@ -16,13 +16,18 @@ from derl.agents.ppo import PPO
 from derl.core.types import Box
 from derl.experiments.cases import Case
 from derl.experiments.identity import config_key, seed_key
+from derl.experiments.machine import memory_bytes
 from derl.experiments.store import Store, relabelled
 from derl.training.config import Config, Run
 
 CACHE_BYTES = 4_000_000
-"""What the weights of one population may take together: beyond a core's caches, larger populations are slower."""
+"""What the weights of one population may take together: beyond a core's caches, larger populations are slower.
+
+The same on every machine, whatever its caches: it decides who goes with whom, and programs of another size may round
+differently. A machine with other caches is a little slower this way, but gets the same numbers.
+"""
 MEMORY_BYTES = 1_500_000_000
-"""What the whole state of one population may take."""
+"""What the whole state of one population may take. Less on a machine that has not got it: see `memory_for`."""
 MOST_RUNS = 16
 MOST_RUNS_GPU = 512
 
@@ -119,12 +124,22 @@ def sizes(config: Config) -> tuple[int, int]:
     return hot, hot + sum(memories) * row
 
 
-def population_size(config: Config, most: int = MOST_RUNS) -> int:
+def memory_for(workers: int) -> int:
+    """What one population may take where so many are trained at once: never more than half of the memory there is.
+
+    Of the paper's experiments none comes near it: their populations are the same on every machine.
+    """
+    whole = memory_bytes()
+    return MEMORY_BYTES if whole is None else min(MEMORY_BYTES, whole // 2 // workers)
+
+
+def population_size(config: Config, most: int = MOST_RUNS, memory: int = MEMORY_BYTES) -> int:
     """How many runs of this kind go together best."""
     hot, whole = sizes(config)
     if most > MOST_RUNS:
+        # On a GPU, whose own memory it is.
         return max(1, min(most, MEMORY_BYTES * 8 // whole))
-    return max(1, min(most, CACHE_BYTES // hot, MEMORY_BYTES // whole))
+    return max(1, min(most, CACHE_BYTES // hot, memory // whole))
 
 
 def expected_seconds(config: Config) -> float:
@@ -148,22 +163,24 @@ def plan(
     done: Collection[str] = (),
     known: Mapping[tuple[str, str], float] | None = None,
     most: int = MOST_RUNS,
+    memory: int = MEMORY_BYTES,
 ) -> list[Job]:
     """Jobs of the runs that are not among `done`, longest first.
 
     Who goes with whom depends only on the whole experiment and the workers, not on what is done or how fast they are:
     programs of another size may round differently, and a sweep that was interrupted is to give the same numbers as one
-    that was not. `known` gives measured seconds per step of a recipe and task, for the order of the jobs.
+    that was not. Only where a machine's `memory` is too small for a group is it divided further. `known` gives measured
+    seconds per step of a recipe and task, for the order of the jobs.
     """
     jobs = []
-    for group in partition(members, workers, most):
+    for group in partition(members, workers, most, memory):
         left = tuple(member for member in group if member.key not in done)
         if left:
             jobs.append(Job(left, sum(_seconds(member, known or {}) for member in left)))
     return sorted(jobs, key=lambda job: (-job.seconds, job.name))
 
 
-def partition(members: Sequence[Member], workers: int, most: int) -> list[list[Member]]:
+def partition(members: Sequence[Member], workers: int, most: int, memory: int) -> list[list[Member]]:
     """Runs in groups that share a program, none so large that it would keep one worker busy after all others."""
     programs: dict[Any, list[Member]] = {}
     for member in distinct(members):
@@ -173,7 +190,7 @@ def partition(members: Sequence[Member], workers: int, most: int) -> list[list[M
     groups = []
     for program, group in programs.items():
         fair = max(1, math.ceil(total / workers / max(seconds[program], 1e-9) - 1e-9))
-        count = -(-len(group) // min(population_size(group[0].config, most), fair))
+        count = -(-len(group) // min(population_size(group[0].config, most, memory), fair))
         groups += [[group[i] for i in part] for part in np.array_split(np.arange(len(group)), count)]
     return groups
 

@@ -8,7 +8,7 @@ import contextlib
 import json
 import sqlite3
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,6 +16,7 @@ import numpy as np
 import polars as pl
 
 from derl.core.errors import DerlError, require
+from derl.experiments.reading import Found, read
 
 SCHEMA = 1
 FILE = "runs.sqlite"
@@ -47,75 +48,124 @@ LABELS = ("recipe", "task", "setting", "seed", "engine", "seconds")
 TEXT = {"recipe": pl.String, "task": pl.String, "setting": pl.String}
 
 
+def is_store(path: Path) -> bool:
+    """Whether there is a store in a folder. A file without content is what a full disk leaves of the attempt."""
+    try:
+        return (path / FILE).stat().st_size > 0
+    except FileNotFoundError:
+        return False
+    except OSError as error:
+        raise DerlError(f"cannot read {path}: {error.strerror}; choose another folder with --store") from None
+
+
 class Store:
-    """A folder of results. Opening one that does not exist makes it, unless it is only to be read."""
+    """A folder of results. Opening one that does not exist makes it, unless it is only to be read.
+
+    To read it takes no right to write: see `reading`.
+    """
 
     def __init__(self, path: Path | str, *, read_only: bool = False):
-        self.path = Path(path)
-        file = self.path / FILE
-        require(not read_only or file.exists(), f"there are no results in {self.path} yet")
+        self.path, self._file = Path(path), Path(path) / FILE
+        self._db: sqlite3.Connection | None = None
         try:
+            if read_only:
+                nothing = f"there are no results in {self.path} yet; --store names the folder of results"
+                require(is_store(self.path) and self._version() != 0, nothing)
+                return
             self.path.mkdir(parents=True, exist_ok=True)
-            self._db = sqlite3.connect(file, timeout=60.0, isolation_level=None)
+            self._db = sqlite3.connect(self._file, timeout=60.0, isolation_level=None)
             self._db.execute("PRAGMA busy_timeout = 60000")
-            version = self._db.execute("PRAGMA user_version").fetchone()[0]
-            require(
-                version in (0, SCHEMA),
-                f"{file} has format {version}, this derl reads {SCHEMA}; choose another folder with --store",
-            )
-            if version == 0:
+            if self._version() == 0:
                 self._create()
-        except (sqlite3.Error, OSError) as error:
+        except sqlite3.Error as error:
             raise DerlError(f"cannot use the store {self.path}: {error}; choose another with --store") from None
+        except OSError as error:
+            reason = error.strerror or error
+            raise DerlError(f"cannot use the store {self.path}: {reason}; choose another with --store") from None
+
+    def _version(self) -> int:
+        version = self._ask(lambda db: db.execute("PRAGMA user_version").fetchone()[0])
+        require(
+            version in (0, SCHEMA),
+            f"{self._file} has format {version}, this derl reads {SCHEMA}; choose another folder with --store",
+        )
+        return version
+
+    def _ask(self, query: Callable[[sqlite3.Connection], Found]) -> Found:
+        return read(self._file, query) if self._db is None else query(self._db)
+
+    def _rows(self, query: str, wanted: Callable[[tuple], bool] | None = None) -> list[tuple]:
+        """The rows a query finds, or those of them that are wanted."""
+        try:
+            return self._ask(lambda db: [row for row in db.execute(query) if wanted is None or wanted(row)])
+        except (sqlite3.Error, OSError) as error:
+            raise DerlError(f"cannot read {self._file}: {error}; choose another folder with --store") from None
+
+    @property
+    def _writing(self) -> sqlite3.Connection:
+        if self._db is None:
+            raise DerlError(f"the store {self.path} was opened for reading only")
+        return self._db
 
     def _create(self) -> None:
         # Readers go on while a worker writes, and a killed writer leaves nothing half done.
-        self._db.execute("PRAGMA journal_mode = WAL")
-        with self.transaction():
-            self._db.execute("PRAGMA user_version = 1")
+        self._writing.execute("PRAGMA journal_mode = WAL")
+        with self.transaction() as db:
+            db.execute(f"PRAGMA user_version = {SCHEMA}")
             for statement in TABLES.split(";"):
-                self._db.execute(statement)
+                db.execute(statement)
 
     @contextlib.contextmanager
-    def transaction(self) -> Iterator[None]:
+    def transaction(self) -> Iterator[sqlite3.Connection]:
         """All of it is written, or nothing."""
+        db = self._writing
         try:
-            self._db.execute("BEGIN IMMEDIATE")
-            yield
-            self._db.execute("COMMIT")
+            db.execute("BEGIN IMMEDIATE")
+            yield db
+            db.execute("COMMIT")
         except sqlite3.Error as error:
             with contextlib.suppress(sqlite3.Error):
-                self._db.execute("ROLLBACK")
+                db.execute("ROLLBACK")
             raise DerlError(f"cannot write to {self.path}: {error}; what was stored before is intact") from None
         except BaseException:
-            self._db.execute("ROLLBACK")
+            db.execute("ROLLBACK")
             raise
 
     def close(self) -> None:
         """Let go of the file."""
-        self._db.close()
+        if self._db is not None:
+            self._db.close()
 
     def add(self, entries: Sequence[Entry], frames: Sequence[pl.DataFrame]) -> None:
         """Put finished runs in, all or none. A run that is there already is left as it is."""
         rows = [_pack(entry, frame) for entry, frame in zip(entries, frames, strict=True)]
-        with self.transaction():
-            self._db.executemany(f"INSERT OR IGNORE INTO runs VALUES ({','.join('?' * 13)})", rows)
-            self._db.executemany("DELETE FROM failures WHERE key = ?", [(entry.key,) for entry in entries])
+        with self.transaction() as db:
+            db.executemany(f"INSERT OR IGNORE INTO runs VALUES ({','.join('?' * 13)})", rows)
+            db.executemany("DELETE FROM failures WHERE key = ?", [(entry.key,) for entry in entries])
 
     def add_failures(self, entries: Sequence[Entry], error: str) -> None:
         """Note runs that could not be finished, and why."""
-        with self.transaction():
-            self._db.executemany(
+        with self.transaction() as db:
+            db.executemany(
                 "INSERT OR REPLACE INTO failures VALUES (?,?,?,?,?,?)", [(*entry[:5], error) for entry in entries]
             )
 
+    def remove(self, runs: Iterable[str], failures: Iterable[str]) -> None:
+        """Take runs and failures out, all or none, and give their room on the disk back."""
+        with self.transaction() as db:
+            db.executemany("DELETE FROM runs WHERE key = ?", [(key,) for key in runs])
+            db.executemany("DELETE FROM failures WHERE key = ?", [(key,) for key in failures])
+        # It needs as much room again for a while. Without, new runs take the place of those removed.
+        with contextlib.suppress(sqlite3.Error):
+            self._writing.execute("VACUUM")
+
     def keys(self) -> set[str]:
         """Every run that is there."""
-        return {key for (key,) in self._db.execute("SELECT key FROM runs")}
+        return {key for (key,) in self._rows("SELECT key FROM runs")}
 
     def failures(self) -> pl.DataFrame:
         """Runs that could not be finished."""
-        rows = self._db.execute("SELECT * FROM failures ORDER BY recipe, task, setting, seed").fetchall()
+        rows = self._rows("SELECT * FROM failures ORDER BY recipe, task, setting, seed")
         schema = {"key": pl.String, **TEXT, "seed": pl.Int64, "error": pl.String}
         return pl.DataFrame(rows, schema=schema, orient="row")
 
@@ -131,7 +181,7 @@ class Store:
             "seconds": pl.Float64,
             "failed": pl.Int64,
         }
-        return pl.DataFrame(self._db.execute(query).fetchall(), schema=schema, orient="row")
+        return pl.DataFrame(self._rows(query), schema=schema, orient="row")
 
     def frame(self, keys: Iterable[str] | None = None, columns: Sequence[str] | None = None) -> pl.DataFrame:
         """The results frame of some runs (else of all): one row per run and evaluation.
@@ -142,13 +192,11 @@ class Store:
         order = "recipe, task, setting, seed, key"
         query = f"SELECT key, {', '.join(LABELS)}, columns, data FROM runs ORDER BY {order}"
         groups: dict[str, tuple[list[tuple], list[np.ndarray]]] = {}
-        number = 0
-        for key, *labels, names, data in self._db.execute(query):
-            if wanted is None or key in wanted:
-                rows, blobs = groups.setdefault(names, ([], []))
-                rows.append((number, key, *labels))
-                blobs.append(np.frombuffer(data).reshape(len(json.loads(names)), -1))
-                number += 1
+        found = self._rows(query, lambda row: wanted is None or row[0] in wanted)
+        for number, (key, *labels, names, data) in enumerate(found):
+            rows, blobs = groups.setdefault(names, ([], []))
+            rows.append((number, key, *labels))
+            blobs.append(np.frombuffer(data).reshape(len(json.loads(names)), -1))
         frames = [_unpack(json.loads(names), *group, columns) for names, group in groups.items()]
         return pl.concat(frames, how="diagonal").sort("run", "evaluation") if frames else empty_frame()
 
@@ -158,12 +206,12 @@ class Store:
             "SELECT recipe, task, SUM(seconds) / SUM(steps) FROM runs WHERE seconds > 0 AND steps >= 500000 "
             "GROUP BY recipe, task"
         )
-        return {(recipe, task): rate for recipe, task, rate in self._db.execute(query)}
+        return {(recipe, task): rate for recipe, task, rate in self._rows(query)}
 
     def entries(self) -> list[Entry]:
         """What is there, without the numbers."""
         names = ", ".join(Entry._fields)
-        return [Entry(*row) for row in self._db.execute(f"SELECT {names} FROM runs")]
+        return [Entry(*row) for row in self._rows(f"SELECT {names} FROM runs")]
 
 
 def relabelled(frame: pl.DataFrame, names: Iterable[tuple[str, str, str, str]]) -> pl.DataFrame:

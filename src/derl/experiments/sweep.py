@@ -13,20 +13,17 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-import jax
-
 from derl.core.errors import DerlError, require
 from derl.experiments.experiment import Experiment
-from derl.experiments.jobs import JOBS, begun_jobs, entry_of, job_folder, remaining
-from derl.experiments.planner import MOST_RUNS, MOST_RUNS_GPU, Job, Member, members_of, plan
+from derl.experiments.jobs import JOBS, begun_jobs, entry_of, job_folder, names_unknown, remaining
+from derl.experiments.machine import enough_room, has_accelerator, try_writing
+from derl.experiments.planner import MOST_RUNS, MOST_RUNS_GPU, Job, Member, members_of, memory_for, plan
 from derl.experiments.pool import Event, Worker
-from derl.experiments.store import Store
+from derl.experiments.store import Store, is_store
 from derl.training.trainer import Interrupted, available_cores
 
 ATTEMPTS = 3
 """How often a job is tried when its worker dies under it."""
-DISK_BYTES = 50_000_000
-"""Less free room than this, and a sweep does not begin."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -78,14 +75,13 @@ class Plan:
 def make_plan(experiment: Experiment, path: Path, workers: int | None = None) -> Plan:
     """What is left of an experiment. Jobs that were begun are gone on with as they are."""
     members = members_of(experiment.members())
-    gpu = jax.default_backend() != "cpu"
+    gpu = has_accelerator()
     workers = (1 if gpu else available_cores()) if workers is None else workers
     require(workers >= 1, f"a sweep needs at least one worker, not {workers}")
     known, stored = {}, set()
-    if (path / "runs.sqlite").exists():
-        store = Store(path)
+    if is_store(path):
+        store = Store(path, read_only=True)
         known, stored = store.seconds_of(), store.keys()
-        store.close()
     most = MOST_RUNS_GPU if gpu else MOST_RUNS
     wanted = {m.key for m in members} - stored
     begun, taken = [], set(stored)
@@ -95,7 +91,7 @@ def make_plan(experiment: Experiment, path: Path, workers: int | None = None) ->
         if wanted >= keys and taken.isdisjoint(keys):
             begun.append(job)
             taken |= keys
-    jobs = plan(members, workers=workers, done=taken, known=known, most=most)
+    jobs = plan(members, workers=workers, done=taken, known=known, most=most, memory=memory_for(workers))
     return Plan(tuple(members), (*begun, *jobs), workers)
 
 
@@ -114,10 +110,12 @@ class Sweep:
     ):
         self.path, self.modules, self.checkpoint_seconds = Path(path), tuple(modules), checkpoint_seconds
         self.show = show or (lambda progress: None)
+        # Before anything is made: what cannot begin is to leave nothing.
+        enough_room(self.path)
         self.store = Store(self.path)
         self._lock = claim(self.path)
         try:
-            enough_room(self.path)
+            try_writing(self.path)
             self.plan = make_plan(experiment, self.path, workers)
         except BaseException:
             os.close(self._lock)
@@ -141,7 +139,7 @@ class Sweep:
         self._tidy()
         cores = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
         count = min(self.plan.workers, len(self.waiting))
-        pinned = jax.default_backend() == "cpu" and count <= len(cores)
+        pinned = not has_accelerator() and count <= len(cores)
         with self._catch_signals():
             try:
                 for i in range(count):
@@ -203,6 +201,8 @@ class Sweep:
 
     def _retry(self, job: Job, error: str) -> None:
         """Try the runs of a job that cannot be done one by one: one of them, or all together, may be at fault."""
+        # If it is the disk, the next job would fail as well, and its checkpoint is worth keeping.
+        enough_room(self.path)
         if len(job.members) > 1:
             shutil.rmtree(job_folder(self.path, job).path, ignore_errors=True)
             self.waiting += [remaining(job, {member.key}) for member in job.members]
@@ -232,13 +232,17 @@ class Sweep:
         self.failed |= {member.key: error for member in job.members}
 
     def _tidy(self) -> None:
-        """Remove the traces of jobs that nobody will go on with, because their runs are in the store or changed."""
+        """Remove the traces of jobs that nobody will go on with, because their runs are in the store or changed.
+
+        What names parts that are not loaded here is somebody's who loads them.
+        """
         kept = {job.name for job in self.plan.jobs}
         stored = self.store.keys()
         jobs = {job.name: job for job in begun_jobs(self.path)}
         for folder in (self.path / JOBS).glob("*"):
             job = jobs.get(folder.name)
-            if folder.name not in kept and (job is None or any(m.key in stored for m in job.members)):
+            useless = not names_unknown(folder) if job is None else any(m.key in stored for m in job.members)
+            if folder.name not in kept and useless:
                 shutil.rmtree(folder, ignore_errors=True)
 
     def progress(self) -> SweepProgress:
@@ -307,15 +311,3 @@ def claim(path: Path, patience: float = 20.0) -> int:
                 os.close(handle)
                 raise DerlError(f"another sweep is using {path}; wait for it, or choose another with --store") from None
             time.sleep(0.2)
-
-
-def enough_room(path: Path) -> None:
-    """Raise if there is hardly any room left on the disk."""
-    free = shutil.disk_usage(path).free
-    require(free > DISK_BYTES, f"there are only {free / 1e6:.0f} MB left on the disk of {path}; make room first")
-    probe = path / ".probe"
-    try:
-        probe.write_bytes(b"0" * 4096)
-        probe.unlink()
-    except OSError as error:
-        raise DerlError(f"cannot write in {path}: {error.strerror}; choose another folder with --store") from None

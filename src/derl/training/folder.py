@@ -12,7 +12,7 @@ import polars as pl
 
 from derl._version import __version__
 from derl.core.errors import DerlError, require
-from derl.training.checkpoint import write_atomically
+from derl.training.checkpoint import read_metadata, write_atomically
 from derl.training.config import Config, from_json, to_json
 from derl.training.version import versions_of
 
@@ -122,6 +122,9 @@ class RunFolder:
         except (pl.exceptions.PolarsError, OSError) as error:
             raise DerlError(f"{self.results} is damaged ({str(error).splitlines()[0]})") from None
 
-    def write_json(self, name: str, data: Any) -> None:
-        """A small file of facts beside the results."""
-        write_atomically(self.path / name, json.dumps(data, indent=2).encode())
+    def core_seconds(self) -> float:
+        """Time spent on the runs up to their last checkpoint, of all cores; 0 if nobody wrote it down."""
+        try:
+            return float(read_metadata(self.checkpoint).get("core_seconds", 0.0))
+        except DerlError:
+            return 0.0

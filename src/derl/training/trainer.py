@@ -87,12 +87,18 @@ class Trainer:
         self.clock = 0
         self.read_at = 0
         self.rows: list[dict[str, Any]] = []
+        self._spent, self._since = 0.0, time.monotonic()
         self._stop = threading.Event()
         self._tensorboard: TensorBoard | None = None
         if tensorboard:
             require(folder is not None, "TensorBoard output needs a run folder (out)")
             writer_class()
         self.tensorboard = tensorboard
+
+    @property
+    def core_seconds(self) -> float:
+        """Time spent on these runs so far, of all cores; by earlier sittings up to the checkpoint that was resumed."""
+        return self._spent + (time.monotonic() - self._since) * min(self.cores, len(self.groups))
 
     def start(self) -> None:
         """Bring all runs to their beginning."""
@@ -121,6 +127,7 @@ class Trainer:
     def load(self, state: RunState, metadata: dict[str, Any]) -> None:
         """Distribute the state of all runs over the populations."""
         self.clock, self.read_at = metadata["clock"], metadata["read_at"]
+        self._spent = metadata.get("core_seconds", 0.0)
 
         def part(group):
             return jax.tree.map(lambda x: from_numpy(to_numpy(x)[np.asarray(group)], x), state)
@@ -147,6 +154,7 @@ class Trainer:
             "read_at": self.read_at,
             "rows": len(self.rows),
             "group_size": len(self.groups[0]),
+            "core_seconds": self.core_seconds,
         }
         save_checkpoint(self.folder.checkpoint, self.merged(), metadata)
 

@@ -1,5 +1,6 @@
 """A report of results beside the paper's as one HTML page that needs nothing else: no server, no network."""
 
+import contextlib
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -38,11 +39,13 @@ def write_report(
     claims = paper_claims(paper, evaluations) if claims is None else claims
     page = build_page(results, paper, tables, claims, title, facts or Facts())
     path = Path(path)
+    partial = path.with_name(path.name + ".tmp")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        partial = path.with_name(path.name + ".tmp")
         partial.write_text(page, "utf-8")
         partial.replace(path)
     except OSError as error:
+        with contextlib.suppress(OSError):
+            partial.unlink()
         raise DerlError(f"cannot write the report {path}: {error.strerror or error}") from None
     return path

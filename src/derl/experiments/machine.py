@@ -1,0 +1,113 @@
+"""What a machine offers: memory, room on its disk, and whether JAX finds more than a CPU on it."""
+
+import functools
+import importlib.metadata
+import importlib.util
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import jax
+
+from derl.core.errors import DerlError, require
+
+PROBE = "import jax; print(jax.default_backend())"
+
+DISK_BYTES = 50_000_000
+"""Less free room than this, and a sweep does not begin."""
+
+
+def stay_on_cpu() -> None:
+    """Keep JAX off accelerators in this process, which only plans: it would take most of a GPU's memory at once.
+
+    Workers are not concerned: they inherit the environment, not this. In a process that has used JAX already it does
+    nothing.
+    """
+    jax.config.update("jax_platforms", "cpu")
+
+
+@functools.cache
+def has_accelerator() -> bool:
+    """Whether workers will compute on something other than a CPU.
+
+    Asked of another process, for JAX takes hold of a GPU when it is asked; and not at all where the answer is known.
+    """
+    chosen = os.environ.get("JAX_PLATFORMS", "").split(",")[0]
+    plugins = any(importlib.metadata.entry_points(group="jax_plugins")) or any(
+        importlib.util.find_spec(name) is not None for name in ("jax_plugins", "libtpu")
+    )
+    if chosen == "cpu" or (not chosen and not plugins):
+        return False
+    environment = {**os.environ, "XLA_PYTHON_CLIENT_PREALLOCATE": "false"}
+    answer = subprocess.run([sys.executable, "-c", PROBE], env=environment, capture_output=True, text=True)
+    if answer.returncode != 0:
+        words = (answer.stderr.strip().splitlines() or ["no reason given"])[-1][:300]
+        raise DerlError(f"JAX cannot start ({words}); JAX_PLATFORMS=cpu in the environment does without accelerators")
+    return answer.stdout.split()[-1] != "cpu"
+
+
+def memory_bytes(root: Path = Path("/")) -> int | None:
+    """The memory that processes like this one may use together: the machine's, or less if a container has less.
+
+    None if the system does not say. It is what there is, not what is free: it has to be the same tomorrow.
+    """
+    try:
+        limits = [os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")]
+    except (ValueError, OSError, AttributeError):
+        limits = []
+    for file in _limit_files(root):
+        try:
+            text = file.read_text().strip()
+        except OSError:
+            continue
+        # Without a limit it says max, or a number beyond all memory.
+        limits += [int(text)] if text.isdigit() else []
+    return min((limit for limit in limits if limit > 0), default=None)
+
+
+def _limit_files(root: Path) -> Iterator[Path]:
+    """Where Linux keeps the limits of this process' control group and of those round it, in both of its versions."""
+    try:
+        lines = (root / "proc/self/cgroup").read_text().splitlines()
+    except OSError:
+        return
+    for line in lines:
+        _, kinds, place = line.split(":", 2)
+        if kinds and "memory" not in kinds.split(","):
+            continue
+        base, name = ("memory", "memory.limit_in_bytes") if kinds else ("", "memory.max")
+        inside = Path(place.strip("/"))
+        for folder in (inside, *inside.parents):
+            yield root / "sys/fs/cgroup" / base / folder / name
+
+
+def enough_room(path: Path) -> None:
+    """Raise if there is hardly any room left on the disk of a folder, or of where it is to be made."""
+    free = shutil.disk_usage(nearest(path)).free
+    require(free > DISK_BYTES, f"there are only {free / 1e6:.0f} MB left on the disk of {path}; make room first")
+
+
+def nearest(path: Path) -> Path:
+    """A folder, or the nearest round it that is there."""
+    return next(place for place in (path, *path.absolute().parents) if place.exists())
+
+
+def check_output(path: Path) -> None:
+    """Raise if a folder for what comes at the end could not be written then."""
+    place = nearest(path)
+    good = place.is_dir() and os.access(place, os.W_OK)
+    require(good, f"cannot write in {path}; choose another folder with --out")
+    enough_room(path)
+
+
+def try_writing(path: Path) -> None:
+    """Raise if nothing can be written in a folder: a quota may be used up that the disk does not know of."""
+    probe = path / ".probe"
+    try:
+        probe.write_bytes(b"0" * 4096)
+        probe.unlink()
+    except OSError as error:
+        raise DerlError(f"cannot write in {path}: {error.strerror}; choose another folder with --store") from None

@@ -1,0 +1,48 @@
+"""What a store holds that no experiment of this version will ask for again: results and failures of older versions."""
+
+from typing import NamedTuple
+
+import polars as pl
+
+from derl.core.errors import DerlError
+from derl.experiments.cases import case_of
+from derl.experiments.identity import config_key, seed_key
+from derl.experiments.store import Entry, Store
+from derl.training.version import ENGINE
+
+
+class Leftovers(NamedTuple):
+    """What can be removed."""
+
+    runs: list[Entry]
+    failures: pl.DataFrame
+
+
+def leftovers(store: Store) -> Leftovers:
+    """Runs of older engines, and failures of runs that would not be made again as they were.
+
+    Runs go by the engine's number alone. Their content address would tell more, but takes a module of the user's for an
+    older version if it is not loaded; a failure lost by that is a line of text, a run may be hours.
+    """
+    return Leftovers([run for run in store.entries() if run.engine < ENGINE], failures(store, current=False))
+
+
+def prune(store: Store, found: Leftovers) -> None:
+    """Remove them."""
+    store.remove([run.key for run in found.runs], found.failures["key"].to_list())
+
+
+def failures(store: Store, *, current: bool) -> pl.DataFrame:
+    """Runs that could not be finished: those that the same experiment would try again, or the others."""
+    noted = store.failures()
+    kept = [is_current(**row) == current for row in noted.drop("error").iter_rows(named=True)]
+    return noted.filter(pl.Series(kept, dtype=pl.Boolean))
+
+
+def is_current(key: str, recipe: str, task: str, setting: str, seed: int) -> bool:
+    """Whether a run of these names still has the content address it had when it was noted."""
+    try:
+        return seed_key(config_key(case_of(recipe, task, setting).config()), seed) == key
+    except DerlError:
+        # A recipe, task or setting that there is no more.
+        return False

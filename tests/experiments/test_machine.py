@@ -1,0 +1,83 @@
+"""What planning asks of a machine: little memory makes small groups, and a GPU is left to the workers."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from derl.core.errors import DerlError
+from derl.experiments import machine, planner
+from derl.experiments.experiment import product
+from derl.experiments.planner import MEMORY_BYTES, members_of, memory_for, plan, sizes
+
+PLUGIN = """
+import os
+from jax._src import xla_bridge
+
+def make():
+    with open(os.environ["NOTES"], "a") as file:
+        file.write(f"{os.getpid()} {os.environ.get('XLA_PYTHON_CLIENT_PREALLOCATE')}\\n")
+    raise RuntimeError("no device")
+
+def initialize():
+    xla_bridge.register_backend_factory("pretend", make, priority=400, fail_quietly=True)
+"""
+SPEC = 'tasks = ["DeepSea-4"]\nrecipes = ["a2c"]\nseeds = 1\nprotocol = {episodes = 50, evaluate_every = 50}\n'
+PLANNING = "import os, sys; from derl.cli.main import main; print(os.getpid()); sys.exit(main(sys.argv[1:]))"
+
+
+def test_a_process_that_plans_does_not_take_hold_of_a_gpu(tmp_path):
+    """A pretended accelerator notes who asks for it: never this process, and whoever looks takes no memory."""
+    (tmp_path / "jax_plugins" / "pretend").mkdir(parents=True)
+    (tmp_path / "jax_plugins" / "pretend" / "__init__.py").write_text(PLUGIN)
+    (tmp_path / "mine.py").write_text("import jax.numpy as jnp\nnumbers = jnp.arange(3)\n")
+    (tmp_path / "spec.toml").write_text(SPEC)
+    path = os.pathsep.join(filter(None, (str(tmp_path), os.environ.get("PYTHONPATH"))))
+    environment = {**os.environ, "PYTHONPATH": path, "NOTES": str(tmp_path / "notes")}
+    environment.pop("JAX_PLATFORMS", None)
+    args = ["--import", "mine", "sweep", "spec.toml", "--dry-run", "--store", "store"]
+    done = subprocess.run(
+        [sys.executable, "-c", PLANNING, *args], cwd=tmp_path, env=environment, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    notes = [line.split() for line in (tmp_path / "notes").read_text().splitlines()]
+    assert notes
+    assert done.stdout.split()[0] not in {process for process, _ in notes}
+    assert {preallocate for _, preallocate in notes} == {"false"}
+
+
+def test_jax_that_cannot_start_is_told_in_one_line(monkeypatch):
+    monkeypatch.setenv("JAX_PLATFORMS", "abacus")
+    machine.has_accelerator.cache_clear()
+    with pytest.raises(DerlError, match=r"JAX cannot start \(.*abacus.*JAX_PLATFORMS=cpu"):
+        machine.has_accelerator()
+    monkeypatch.setenv("JAX_PLATFORMS", "cpu")
+    assert machine.has_accelerator() is False
+    machine.has_accelerator.cache_clear()
+
+
+def test_the_limit_of_a_container_counts(tmp_path):
+    """Both versions of control groups, limits of the groups round one's own included."""
+    (tmp_path / "proc/self").mkdir(parents=True)
+    whole = machine.memory_bytes(tmp_path)
+    assert whole is not None
+    for lines, file in (("0::/a/b", "a/memory.max"), ("7:cpu,memory:/a\n0::/", "memory/a/memory.limit_in_bytes")):
+        (tmp_path / "proc/self/cgroup").write_text(lines)
+        limit = tmp_path / "sys/fs/cgroup" / file
+        limit.parent.mkdir(parents=True)
+        limit.write_text("123456\n")
+        assert machine.memory_bytes(tmp_path) == 123456
+        limit.write_text("max\n")
+        assert machine.memory_bytes(tmp_path) == whole
+
+
+def test_little_memory_makes_small_groups_and_much_changes_nothing(monkeypatch):
+    everyone = members_of([(case, seed) for case in product(["DeepSea-5"], ["dedqn-count"]) for seed in range(12)])
+    monkeypatch.setattr(planner, "memory_bytes", lambda: 10**15)
+    assert memory_for(1) == MEMORY_BYTES
+    monkeypatch.setattr(planner, "memory_bytes", lambda: None)
+    assert memory_for(1) == MEMORY_BYTES
+    assert [len(job.members) for job in plan(everyone, workers=1, memory=memory_for(1))] == [12]
+    monkeypatch.setattr(planner, "memory_bytes", lambda: 2 * 2 * 3 * sizes(everyone[0].config)[1])
+    assert max(len(job.members) for job in plan(everyone, workers=2, memory=memory_for(2))) == 3
