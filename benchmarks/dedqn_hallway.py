@@ -1,6 +1,6 @@
 """Why the paper's DeDQN ends at about -0.15 in Hallway-10-10; see docs/algorithms/dedqn-in-hallway.md.
 
-    python benchmarks/dedqn_hallway.py          # prints the tables and draws the figure: 3 minutes of one core
+    python benchmarks/dedqn_hallway.py          # prints the tables and draws the figure: a few minutes of one core
 
 The recipe `dedqn-count` is trained as it is. Hallway is deterministic, so the actions in the replay memory give back
 whole episodes, with what the agent does not see: whether the goal was reached, the stays there, the time. On these

@@ -1,6 +1,6 @@
 """Trains variants of the paper's DeDQN in Hallway-10-10; see docs/algorithms/dedqn-in-hallway.md.
 
-python benchmarks/dedqn_hallway_fixes.py    # prints their returns over time: 7 minutes of one core
+python benchmarks/dedqn_hallway_fixes.py    # prints their returns over time: about 7 minutes of one core
 """
 
 import argparse
