@@ -6,6 +6,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pytest
 
 from agents.building import KEY, SPEC, chosen, log_softmax, numpy_mlp, random_log_probs, random_rollout, random_state
 from derl.agents import EpisodicA2C
@@ -61,8 +62,10 @@ def test_what_pads_an_episode_does_not_matter():
         np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-7)
 
 
-def test_the_average_follows_the_network_and_is_what_acts():
-    agent = dataclasses.replace(AGENT, averaged=True, average_rate=0.25, learning_rate=0.1)
+# The first update has count 1: a share of 7 of all updates is 7 of them, an average that moves by 1 / 8.
+@pytest.mark.parametrize(("share", "rate"), [(0.0, 0.25), (1.0, 0.25), (7.0, 0.125)])
+def test_the_average_follows_the_network_and_is_what_acts(share, rate):
+    agent = dataclasses.replace(AGENT, averaged=True, average_rate=0.25, average_share=share, learning_rate=0.1)
     spec = SPEC._replace(max_episode_steps=4)
     state = agent.init(KEY, spec, 2, 4)
     experience = Experience(episodes_of(0).rollout, random_log_probs(0))
@@ -70,7 +73,7 @@ def test_the_average_follows_the_network_and_is_what_acts():
     state = agent.observe(state, jnp.asarray(0), experience)
     state, metrics = agent.learn(state, KEY, spec, jnp.asarray(0), experience)
     assert float(metrics["updated"]) == 1
-    wanted = jax.tree.map(lambda a, w: 0.75 * a + 0.25 * w, before, state.learner.network)
+    wanted = jax.tree.map(lambda a, w: a + rate * (w - a), before, state.learner.network)
     for a, b in zip(jax.tree.leaves(state.learner.average), jax.tree.leaves(wanted), strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
     np.testing.assert_array_equal(agent.logits(state, jnp.arange(5), 0), state.learner.average.actor(jnp.arange(5)))

@@ -57,7 +57,9 @@ class EpisodicA2C(ActorCriticAgent):
     averaged: bool = eqx.field(default=False, static=True)
     """Whether the policy that counts is that of a running average of the weights, rather than of the newest."""
     average_rate: float = 0.01
-    """How far the average moves towards the network after each update."""
+    """How far the average moves towards the network after each update, at most."""
+    average_share: float = 0.0
+    """The share of all updates so far that the average is over, about, once that is longer than `average_rate` says."""
 
     version: ClassVar[int] = 2
     tabulates: ClassVar[bool] = True
@@ -115,7 +117,9 @@ class EpisodicA2C(ActorCriticAgent):
             network, opt_state, norm = apply_gradient(self.optimiser, learner.network, learner.opt_state, gradient)
             average = learner.average
             if average is not None:
-                average = jax.tree.map(lambda a, w: a + self.average_rate * (w - a), average, network)
+                updates = optax.tree.get(opt_state, "count")
+                rate = jnp.minimum(self.average_rate, 1 / (1 + self.average_share * updates))
+                average = jax.tree.map(lambda a, w: a + rate * (w - a), average, network)
             return EpisodicLearner(network, average, opt_state), metrics | {"grad_norm": norm}
 
         # The predicate is shared by a population, so this stays a branch; the memory is only read inside it.
@@ -128,3 +132,4 @@ class EpisodicA2C(ActorCriticAgent):
         require(self.batch_steps >= 1, f"EpisodicA2C: batch_steps must be positive, not {self.batch_steps}")
         require(self.min_episodes >= 1, f"EpisodicA2C: min_episodes must be positive, not {self.min_episodes}")
         require(0 < self.average_rate <= 1, f"EpisodicA2C: average_rate must be in (0, 1], not {self.average_rate}")
+        require(self.average_share >= 0, f"EpisodicA2C: average_share must not be negative, it is {self.average_share}")

@@ -36,7 +36,9 @@ ABLATIONS: dict[str, dict[str, Setting]] = {
     "one-step returns": {"exploiter.gae_lambda": 0.0},
     "ten times the entropy bonus": {"exploiter.entropy_coef": 0.01},
     "newest weights": {"exploiter.averaged": False},
+    "average over a hundred updates": {"exploiter.average_share": 0.0},
     "Adam's usual memory, exploiter": {"exploiter.adam_beta2": 0.999},
+    "Adam's shortest memory, exploiter": {"exploiter.adam_beta2": 0.9},
     "Adam's usual memory, explorer": {"explorer.adam_beta2": 0.999},
     "explorer sees both rewards": {"explorer_reward": "both"},
 }

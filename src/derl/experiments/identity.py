@@ -12,6 +12,7 @@ from derl.training.version import versions_of
 ADDED = {
     "updates_per_step": 0.0,
     "adam_beta2": 0.999,
+    "average_share": 0.0,
     "recompute_bonus": False,
     "output_gain": 2**0.5,
     "capped": True,
