@@ -71,7 +71,8 @@ def test_the_settings_can_be_traced():
 @pytest.mark.parametrize(("beta2", "learning_rates"), [(0.999, 31.6), (0.99, 10.5), (0.9, 6.16)])
 def test_a_gradient_after_a_long_silence_by_hand(beta2, learning_rates):
     # After a silence, one gradient g leaves m = 0.1 g 0.9^k and v = (1 - beta2) g^2 beta2^k, so that the steps that
-    # follow are geometric. They sum to 0.1 / sqrt(1 - beta2) / (1 - 0.9 / sqrt(beta2)) learning rates: 31.8, 10.5 and 6.16.
+    # follow are geometric. They sum to 0.1 / sqrt(1 - beta2) / (1 - 0.9 / sqrt(beta2)) learning rates: 31.8,
+    # 10.5 and 6.16.
     optimiser = clipped_adam(1.0, 1e-12, 10.0, beta2)
     weight = jnp.zeros(1)
 
