@@ -83,6 +83,18 @@ def test_results_move_from_store_to_store(done, capsys):
     assert "4 runs: 4 were in" in out
 
 
+def test_an_export_can_leave_metrics_out(done, capsys):
+    path = done / "out" / "small.parquet"
+    small = ["store", "export", path, "--store", done / "store", "--columns"]
+    assert run(capsys, *small, "coverage")[0] == 0
+    columns = pl.read_parquet(path).columns
+    assert {"key", "seconds", "return", "coverage"} <= set(columns)
+    assert "bonus" not in columns
+    assert run(capsys, "store", "import", path, "--store", done / "small")[0] == 0
+    code, out = run(capsys, *small, "coverag")
+    assert (code, "coverage" in out) == (1, True)
+
+
 def test_a_run_folder_is_taken_in(tmp_path, capsys):
     folder, store = tmp_path / "run", tmp_path / "store"
     train = ["train", "DeepSea-4", "--recipe", "a2c-count", "--seeds", "2", "--vary", "bonus.scale=0.5,2"]

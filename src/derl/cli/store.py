@@ -31,6 +31,8 @@ class StoreCommand:
     """The folder of results."""
     experiment: str | None = None
     """Export only the runs of this experiment: a name, or a file."""
+    columns: tuple[str, ...] = ()
+    """Export only these metrics beside what names a run and its returns, for a smaller file: coverage kl ..."""
     dry_run: bool = False
     """Prune: only show what would be removed."""
 
@@ -38,7 +40,11 @@ class StoreCommand:
 def main(args: list[str]) -> None:
     """Export, import or prune."""
     command = tyro.cli(StoreCommand, args=args, prog="derl store")
-    only = {"experiment": ("export", command.experiment is not None), "dry-run": ("prune", command.dry_run)}
+    only = {
+        "experiment": ("export", command.experiment is not None),
+        "columns": ("export", len(command.columns) > 0),
+        "dry-run": ("prune", command.dry_run),
+    }
     for flag, (action, given) in only.items():
         require(not given or command.action == action, f"--{flag} belongs to derl store {action}")
     {"export": export_runs, "import": import_runs, "prune": prune_runs}[command.action](command)
@@ -49,7 +55,8 @@ def export_runs(command: StoreCommand) -> None:
     require(len(command.paths) == 1, "derl store export takes one file to write")
     store = Store(command.store, read_only=True)
     chosen = None if command.experiment is None else find_experiment(command.experiment)
-    count = export(store, command.paths[0], None if chosen is None else members_of(chosen.members()))
+    members = None if chosen is None else members_of(chosen.members())
+    count = export(store, command.paths[0], members, command.columns)
     console.print(f"{count} runs written to {command.paths[0]}", soft_wrap=True)
 
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import polars as pl
 
-from derl.core.errors import DerlError, require
+from derl.core.errors import DerlError, UnknownNameError, require
 from derl.experiments.cases import Case, Setting
 from derl.experiments.identity import run_key
 from derl.experiments.planner import Member, results_of
@@ -22,13 +22,22 @@ from derl.training.version import ENGINE
 NEEDED = ("run", "recipe", "task", "setting", "seed", "evaluation", "episodes", "return")
 
 
-def export(store: Store, path: Path, members: Sequence[Member] | None = None) -> int:
+def export(
+    store: Store, path: Path, members: Sequence[Member] | None = None, columns: Sequence[str] | None = None
+) -> int:
     """Write the results frame of an experiment's runs, by its names (else of all runs) to a Parquet file.
 
-    The value is the number of runs.
+    `columns` are the metrics to keep beside what names a run and its returns; all, if there are none. The value is the
+    number of runs.
     """
     frame = store.frame() if members is None else results_of(store, members)
     require(len(frame) > 0, f"{store.path} holds none of these runs yet")
+    if columns:
+        for name in columns:
+            if name not in frame.columns:
+                raise UnknownNameError("column", name, frame.columns)
+        kept = {*NEEDED, "key", "engine", "seconds", "steps", "failed_at_step", *columns}
+        frame = frame.select(name for name in frame.columns if name in kept)
     # Single precision is what the numbers were computed in; it halves the file.
     frame = frame.with_columns(pl.selectors.float().cast(pl.Float32))
     buffer = io.BytesIO()
