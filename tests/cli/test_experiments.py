@@ -92,7 +92,7 @@ def test_an_export_can_leave_metrics_out(done, capsys):
     assert "bonus" not in columns
     assert run(capsys, "store", "import", path, "--store", done / "small")[0] == 0
     code, out = run(capsys, *small, "coverag")
-    assert (code, "coverage" in out) == (1, True)
+    assert (code, "coverage" in out) == (2, True)
 
 
 def test_a_run_folder_is_taken_in(tmp_path, capsys):
