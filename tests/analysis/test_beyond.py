@@ -8,7 +8,7 @@ from analysis.test_holding import results
 from derl.analysis.beyond import write_beyond
 from derl.analysis.beyond_figures import best_published, curves_figure, file_name, over, part_figure
 from derl.analysis.frames import Results
-from derl.experiments.beyond import ABLATIONS
+from derl.experiments.beyond import ABLATION_TASKS, ABLATIONS, HOLDING
 from derl.experiments.cases import Case
 
 SOLVED, NEVER = [0.0] + [0.99] * 9, [0.0] * 10
@@ -53,13 +53,14 @@ def test_time_goes_from_nothing_to_the_seconds_of_a_run():
 
 
 def test_a_part_is_drawn_beside_the_recipe():
-    figure = part_figure(Results(frame((OWN, [SOLVED, SOLVED]), (WITHOUT, [NEVER]))), "no optimism")
+    parts = ABLATION_TASKS, ABLATIONS["no optimism"]
+    figure = part_figure(Results(frame((OWN, [SOLVED, SOLVED]), (WITHOUT, [NEVER]))), "no optimism", *parts)
     assert figure is not None
     # Two runs and a mean, one run and a mean, the optimum.
     assert len(figure.axes[0].lines) == 6
-    assert part_figure(Results(frame((OWN, [SOLVED]))), "no mixture") is None
+    assert part_figure(Results(frame((OWN, [SOLVED]))), "no optimism", *parts) is None
 
 
 def test_names_of_pictures():
     assert file_name("Adam's usual memory, exploiter") == "without-adams-usual-memory-exploiter"
-    assert len({file_name(name) for name in ABLATIONS}) == len(ABLATIONS)
+    assert len({file_name(name) for name in (*ABLATIONS, *HOLDING)}) == len(ABLATIONS) + len(HOLDING)

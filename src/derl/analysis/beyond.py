@@ -20,7 +20,7 @@ from derl.analysis.frames import as_results
 from derl.analysis.holding import Holding, holdings, longest, table
 from derl.analysis.pages import write_text
 from derl.envs.registry import PAPER_TASKS
-from derl.experiments.beyond import ABLATION_TASKS, ABLATIONS, HELD_OUT, SENSITIVITY_TASKS
+from derl.experiments.beyond import ABLATION_TASKS, ABLATIONS, HELD_OUT, HOLDING, HOLDING_TASKS, SENSITIVITY_TASKS
 from derl.experiments.cases import Case
 from derl.experiments.paper import column_name
 
@@ -34,7 +34,9 @@ def write_beyond(frame: pl.DataFrame, folder: Path | str, paper: pl.DataFrame | 
     paths = []
     figures = {"curves": curves_figure(results, others), "time": curves_figure(results, others, axis="seconds")}
     figures["sensitivity"] = sensitivity_figure(found)
-    figures |= {file_name(name): part_figure(results, name) for name in ABLATIONS}
+    for tasks, changed in ((ABLATION_TASKS, ABLATIONS), (HOLDING_TASKS, HOLDING)):
+        for name, changes in changed.items():
+            figures[file_name(name)] = part_figure(results, name, tasks, changes)
     shown = []
     for name, figure in figures.items():
         if figure is not None:
@@ -69,6 +71,9 @@ def beyond_page(found: Mapping[Case, Holding], figures: Sequence[str] = ()) -> s
     ablated = [(f"{column_name(t)}: {n}", Case.of(OWN, t, c)) for t in ABLATION_TASKS for n, c in ABLATIONS.items()]
     parts += _section("Without each part", ablated, found)
     parts += [f"![{name}]({file_name(name)}.png)" for name in ABLATIONS if file_name(name) in figures]
+    unheld = [(f"{column_name(t)}: {n}", Case.of(OWN, t, c)) for t in HOLDING_TASKS for n, c in HOLDING.items()]
+    parts += _section("Without what holds the optimum", unheld, found)
+    parts += [f"![{name}]({file_name(name)}.png)" for name in HOLDING if file_name(name) in figures]
     deep = [case for case in found if case.task in ("DeepSea-50", "DeepSea-100")]
     parts += _section("Larger tasks", [(column_name(c.task), c) for c in deep], found)
     compared = [case for case in found if case.recipe == "bootdqn"]

@@ -15,8 +15,7 @@ from derl.analysis.frames import Results
 from derl.analysis.holding import Holding
 from derl.envs import make
 from derl.envs.registry import PAPER_TASKS
-from derl.experiments.beyond import ABLATION_TASKS, ABLATIONS
-from derl.experiments.cases import Case
+from derl.experiments.cases import Case, Setting
 from derl.experiments.paper import INCREMENTS, LAMBDAS, Cell, cells, column_name, row_name
 from derl.training.recipes import TABLE_1
 
@@ -94,15 +93,15 @@ def file_name(ablation: str) -> str:
     return "without-" + "-".join(words.split())
 
 
-def part_figure(results: Results, ablation: str) -> Figure | None:
-    """The recipe and the same with one part changed: every run as a thin line, the mean as a thick one."""
-    changed = {task: Case.of(OWN, task, ABLATIONS[ablation]) for task in ABLATION_TASKS}
+def part_figure(results: Results, ablation: str, tasks: Sequence[str], changes: Mapping[str, Setting]) -> Figure | None:
+    """The recipe and the same with a part changed: every run as a thin line, the mean as a thick one."""
+    changed = {task: Case.of(OWN, task, changes) for task in tasks}
     if not any(case in results for case in changed.values()):
         return None
     with style.styled():
         figure = style.new_figure(7.2, 2.6)
-        panels = figure.subplots(1, len(ABLATION_TASKS))
-        for axes, task in zip(panels, ABLATION_TASKS, strict=True):
+        panels = figure.subplots(1, len(tasks))
+        for axes, task in zip(panels, tasks, strict=True):
             _runs(axes, results, Case.of(OWN, task), "derl", style.VERMILLION)
             _runs(axes, results, changed[task], ablation, style.BLUE)
             axes.axhline(make(task).optimal_return or np.nan, color=style.INK, linewidth=1, linestyle=DASHED)

@@ -29,6 +29,8 @@ ABLATIONS: dict[str, dict[str, Setting]] = {
     "no optimism": {"explorer.optimism_weight": 0.0},
     "bonus as it was": {"explorer.recompute_bonus": False},
     "bonus not normalised": {"bonus.normalise": "none"},
+    "bonus not normalised, lambda 0.01": {"bonus.normalise": "none", "bonus.scale": 0.01},
+    "bonus not normalised, lambda 100": {"bonus.normalise": "none", "bonus.scale": 100.0},
     "no mixture": {"decoupling.mixture": 0.0},
     "policy changes at every step": {"explorer.collect_steps": 1},
     "one explorer update per step": {"explorer.updates_per_step": 1.0},
@@ -43,6 +45,13 @@ ABLATIONS: dict[str, dict[str, Setting]] = {
     "explorer sees both rewards": {"explorer_reward": "both"},
 }
 """The recipe with one part changed."""
+SHORT_AVERAGE: dict[str, Setting] = {"exploiter.average_share": 0.0}
+HOLDING: dict[str, dict[str, Setting]] = {
+    "Adam's usual memory, short average": {"exploiter.adam_beta2": 0.999, **SHORT_AVERAGE},
+    "Adam's shortest memory, short average": {"exploiter.adam_beta2": 0.9, **SHORT_AVERAGE},
+}
+"""What the two parts that hold the optimum do, where it is hardest to hold."""
+HOLDING_TASKS = ("DeepSea-30", "Hallway-30-30")
 BASELINE_TASKS = ("DeepSea-10", "DeepSea-20", "Hallway-10-10")
 ABLATION_TASKS = ("DeepSea-20", "Hallway-10-10")
 
@@ -55,6 +64,11 @@ def held_out() -> tuple[Case, ...]:
 def ablations() -> tuple[Case, ...]:
     """The recipe without each of its parts."""
     return tuple(Case.of("derl", task, changes) for task in ABLATION_TASKS for changes in ABLATIONS.values())
+
+
+def holding() -> tuple[Case, ...]:
+    """The recipe without what holds the optimum."""
+    return tuple(Case.of("derl", task, changes) for task in HOLDING_TASKS for changes in HOLDING.values())
 
 
 def sensitivity() -> tuple[Case, ...]:
@@ -76,7 +90,7 @@ def beyond() -> Experiment:
         Part(product(SENSITIVITY_TASKS, ("derl-hash-count", "derl-rnd")), TEN),
         Part(sensitivity(), FIVE),
         Part(held_out(), HELD_OUT_SEEDS),
-        Part(ablations(), FIVE),
+        Part((*ablations(), *holding()), FIVE),
         Part(deep, FIVE),
         Part(product(BASELINE_TASKS, ("bootdqn",)), FIVE),
     )
