@@ -52,6 +52,15 @@ def test_time_goes_from_nothing_to_the_seconds_of_a_run():
     assert curves_figure(Results(frame((OWN, [SOLVED]), seconds=0.0)), None, axis="seconds") is None
 
 
+def test_sensitivity_is_drawn_beside_the_published(tmp_path):
+    swept = [(Case.of("derl", "DeepSea-10", {"bonus.scale": v}), [SOLVED]) for v in (0.01, 100.0)]
+    write_beyond(frame((Case.of("derl", "DeepSea-10"), [SOLVED]), *swept), tmp_path)
+    page = (tmp_path / "README.md").read_text()
+    assert "](sensitivity.png)" in page
+    assert "| DeepSea 10, bonus.scale 100 |" in page
+    assert (tmp_path / "sensitivity.png").exists()
+
+
 def test_a_part_is_drawn_beside_the_recipe():
     parts = ABLATION_TASKS, ABLATIONS["no optimism"]
     figure = part_figure(Results(frame((OWN, [SOLVED, SOLVED]), (WITHOUT, [NEVER]))), "no optimism", *parts)

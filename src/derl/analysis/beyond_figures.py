@@ -15,6 +15,7 @@ from derl.analysis.frames import Results
 from derl.analysis.holding import Holding
 from derl.envs import make
 from derl.envs.registry import PAPER_TASKS
+from derl.experiments.beyond import SENSITIVITY_TASKS
 from derl.experiments.cases import Case, Setting
 from derl.experiments.paper import INCREMENTS, LAMBDAS, Cell, cells, column_name, row_name
 from derl.training.recipes import TABLE_1
