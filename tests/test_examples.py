@@ -157,7 +157,9 @@ def test_commands_are_accepted(page, command):
     assert name in COMMANDS
     if name != "train":
         module = importlib.import_module(f"derl.cli.{name}")
-        options = next(v for k, v in vars(module).items() if k.lower() == name and dataclasses.is_dataclass(v))
+        options = next(
+            v for k, v in vars(module).items() if k.lower() in (name, f"{name}command") and dataclasses.is_dataclass(v)
+        )
         known = {f.name.replace("_", "-") for f in dataclasses.fields(options)}
         assert {arg[2:] for arg in args if arg.startswith("--")} <= known
         return
