@@ -90,7 +90,7 @@ def survive(tmp_path: Path, recipes: list[str], episodes: int, kills: int, seed:
         # Not before a job is under way, else there is nothing to lose.
         while not list(killed.glob("jobs/*/checkpoint.safetensors")) and process.poll() is None:
             time.sleep(0.05)
-        time.sleep(rng.uniform(0.0, 2.0))
+        time.sleep(rng.uniform(0.0, 1.0))
         assert process.poll() is None, "the sweep ended before it could be killed: give it more to do"
         victims = workers_of(process) if i % 2 else [process.pid]
         for pid in victims[:1]:
