@@ -6,8 +6,8 @@ from derl.experiments.experiment import Experiment, Part, product
 from derl.experiments.paper import INCREMENTS, LAMBDAS
 
 SENSITIVITY_TASKS = ("DeepSea-10", "Hallway-10-10")
-TWENTY, TEN, FIVE = tuple(range(20)), tuple(range(10)), tuple(range(5))
-HELD_OUT_SEEDS = tuple(range(1000, 1010))
+TWENTY, TEN, FIVE, TWO = (tuple(range(n)) for n in (20, 10, 5, 2))
+HELD_OUT_SEEDS = tuple(range(1000, 1020))
 """Seeds that no hyper-parameter was chosen on."""
 
 MANY_EPISODES: dict[str, Setting] = {"protocol.evaluation_episodes": 1024, "protocol.evaluate_every": 50}
@@ -81,17 +81,17 @@ def sensitivity() -> tuple[Case, ...]:
 
 def beyond() -> Experiment:
     """The recipe `derl` on everything."""
-    deep = (
-        Case.of("derl", "DeepSea-50", {"protocol.episodes": 3_000}),
-        Case.of("derl", "DeepSea-100", {"protocol.episodes": 5_000, "protocol.evaluate_every": 50}),
-    )
+    deep = Case.of("derl", "DeepSea-50", {"protocol.episodes": 3_000})
+    deepest = Case.of("derl", "DeepSea-100", {"protocol.episodes": 5_000, "protocol.evaluate_every": 50})
     parts = (
         Part(product(PAPER_TASKS, ("derl",)), TWENTY),
-        Part(product(SENSITIVITY_TASKS, ("derl-hash-count", "derl-rnd")), TEN),
-        Part(sensitivity(), FIVE),
+        Part(product(SENSITIVITY_TASKS, ("derl-hash-count", "derl-rnd")), TWENTY),
+        Part(sensitivity(), TWENTY),
         Part(held_out(), HELD_OUT_SEEDS),
-        Part((*ablations(), *holding()), FIVE),
-        Part(deep, FIVE),
-        Part(product(BASELINE_TASKS, ("bootdqn",)), FIVE),
+        Part(ablations(), FIVE),
+        Part(holding(), TEN),
+        Part((deep,), TWENTY),
+        Part((deepest,), TWO),
+        Part(product(BASELINE_TASKS, ("bootdqn",)), TWENTY),
     )
     return Experiment("beyond", parts, "The library's own recipe, beyond the paper")
