@@ -136,6 +136,13 @@ def test_quick_keeps_every_algorithm(name):
     assert all(c.config().protocol.episodes == 2000 for c in small.cases)
 
 
+def test_quick_shows_every_agent_on_both_tasks():
+    small = quick(experiment("table-1"))
+    on_hallway = {c.recipe for c in small.cases if c.task == "Hallway-10-10"}
+    assert on_hallway == {"a2c", "a2c-count", "ppo", "ppo-count", "dea2c-count", "deppo-count", "dedqn-count"}
+    assert {c.recipe for c in small.cases if c.task == "DeepSea-10"} == set(TABLE_1)
+
+
 def test_only_names_tasks_recipes_and_settings():
     whole = experiment("lambda")
     part = whole.narrowed(only=["DeepSea-10", "a2c-count", "dea2c-count", "bonus.scale=0.1"], seeds=[1])

@@ -34,7 +34,7 @@ def clipped_value_loss(
 class Minibatch(NamedTuple):
     """The samples of one gradient step; everything but the observation is fixed before the first one."""
 
-    obs: Shaped[Array, "B *obs"]
+    obs: Shaped[Array, " B *obs"]
     action: Int[Array, " B"]
     log_mu: Float[Array, " B"]
     advantage: Float[Array, " B"]

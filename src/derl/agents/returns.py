@@ -27,11 +27,11 @@ def backwards(step, initial, inputs):
 
 
 def lambda_returns(
-    r_t: Float[Array, "T *b"],
-    discount_t: Float[Array, "T *b"],
-    v_tp1: Float[Array, "T *b"],
-    lambda_t: Float[Array, "T *b"],
-) -> Float[Array, "T *b"]:
+    r_t: Float[Array, " T *b"],
+    discount_t: Float[Array, " T *b"],
+    v_tp1: Float[Array, " T *b"],
+    lambda_t: Float[Array, " T *b"],
+) -> Float[Array, " T *b"]:
     """Bootstrapped returns.
 
     G_t = r_t + discount_t [ (1 - lambda_t) V(s_{t+1}) + lambda_t G_{t+1} ],  with G_T = V(s_T).
@@ -62,13 +62,13 @@ def importance_weights(
 
 
 def vtrace(
-    v_t: Float[Array, "T *b"],
-    v_tp1: Float[Array, "T *b"],
-    r_t: Float[Array, "T *b"],
-    discount_t: Float[Array, "T *b"],
-    lambda_t: Float[Array, "T *b"],
-    rho_t: Float[Array, "T *b"],
-) -> tuple[Float[Array, "T *b"], Float[Array, "T *b"]]:
+    v_t: Float[Array, " T *b"],
+    v_tp1: Float[Array, " T *b"],
+    r_t: Float[Array, " T *b"],
+    discount_t: Float[Array, " T *b"],
+    lambda_t: Float[Array, " T *b"],
+    rho_t: Float[Array, " T *b"],
+) -> tuple[Float[Array, " T *b"], Float[Array, " T *b"]]:
     """V-trace value targets and advantages (Espeholt et al. 2018), with both truncation levels at 1.
 
     vs_t = V(s_t) + rho_t delta_t + discount_t c_t (vs_{t+1} - V(s_{t+1})),
@@ -92,12 +92,12 @@ def vtrace(
 
 
 def retrace(
-    q_tp1: Float[Array, "T *b"],
-    v_tp1: Float[Array, "T *b"],
-    r_t: Float[Array, "T *b"],
-    discount_t: Float[Array, "T *b"],
-    c_tp1: Float[Array, "T *b"],
-) -> Float[Array, "T *b"]:
+    q_tp1: Float[Array, " T *b"],
+    v_tp1: Float[Array, " T *b"],
+    r_t: Float[Array, " T *b"],
+    discount_t: Float[Array, " T *b"],
+    c_tp1: Float[Array, " T *b"],
+) -> Float[Array, " T *b"]:
     """Retrace(lambda) targets for Q(s_t, a_t) (Munos et al. 2016).
 
     q_t = r_t + discount_t [ V(s_{t+1}) + c_{t+1} (q_{t+1} - Q(s_{t+1}, a_{t+1})) ],  c = lambda min(1, pi / mu),
@@ -119,7 +119,7 @@ def select(x: Float[Array, "*b A"], index: Int[Array, "*b"]) -> Float[Array, "*b
     return jnp.where(chosen, x, 0.0).sum(-1)
 
 
-def discounts(terminated: Bool[Array, "T *b"], gamma: float | Array) -> Float[Array, "T *b"]:
+def discounts(terminated: Bool[Array, " T *b"], gamma: float | Array) -> Float[Array, " T *b"]:
     """gamma, or 0 where the task ended."""
     return jnp.where(terminated, 0.0, gamma)
 

@@ -21,7 +21,7 @@ from derl.core.errors import DerlError, require
 from derl.envs.registry import make
 
 Scores = Mapping[str, ArrayLike]
-Statistic = Callable[[Float[np.ndarray, "samples scores"], Float[np.ndarray, " scores"]], Float[np.ndarray, "samples"]]
+Statistic = Callable[[Float[np.ndarray, "samples scores"], Float[np.ndarray, " scores"]], Float[np.ndarray, " samples"]]
 """From rows of scores and the scores' weights (which sum to 1) to a number per row."""
 
 

@@ -26,7 +26,7 @@ class Effect:
     """A number, and what it would have been under other draws of the runs."""
 
     value: float
-    draws: Float[np.ndarray, "samples"]
+    draws: Float[np.ndarray, " samples"]
 
     def estimate(self) -> Estimate:
         """The number with its 95 % interval."""

@@ -54,7 +54,7 @@ class DynamicsModel(eqx.Module):
     detach_encoder: bool = eqx.field(static=True)
 
     def __call__(
-        self, obs: Shaped[Array, "E *obs"], action: Float[Array, "E actions"], next_obs: Shaped[Array, "E *obs"]
+        self, obs: Shaped[Array, " E *obs"], action: Float[Array, " E actions"], next_obs: Shaped[Array, " E *obs"]
     ) -> Encoded:
         # One call of twice the batch: on such small networks the number of operations is what costs time.
         state, successor = jnp.split(self.encoder(jnp.concatenate([obs, next_obs])), 2)
@@ -121,9 +121,9 @@ class DynamicsBonus(Bonus[State]):
     def loss(
         self,
         model: DynamicsModel,
-        obs: Shaped[Array, "E *obs"],
+        obs: Shaped[Array, " E *obs"],
         action: Float[Array, "E actions"],
-        next_obs: Shaped[Array, "E *obs"],
+        next_obs: Shaped[Array, " E *obs"],
     ) -> tuple[Float[Array, ""], Encoded]:
         """c_f mean(1/2 (phi^(s') - phi(s'))^2) + c_i mean(-log p(a | s, s')), and what the model made of the batch."""
         encoded = model(obs, action, next_obs)

@@ -62,7 +62,7 @@ class RND(Bonus[RNDState]):
         return RNDState(target, predictor, self.optimiser().init(predictor))  # pyright: ignore[reportArgumentType]
 
     def loss(
-        self, predictor: MLP, obs: Shaped[Array, "E *obs"], target: Float[Array, "E k"]
+        self, predictor: MLP, obs: Shaped[Array, " E *obs"], target: Float[Array, " E k"]
     ) -> tuple[Float[Array, ""], Float[Array, " E"]]:
         """loss_coef times the mean error of a time step, and the errors."""
         error = squared_distillation_error(predictor(obs), target)

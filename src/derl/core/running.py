@@ -18,7 +18,7 @@ class Moments(eqx.Module):
         """Before any data: mean 0, variance 1, with the weight of a negligible pseudo-observation."""
         return Moments(jnp.zeros(shape), jnp.ones(shape), jnp.asarray(1e-4))
 
-    def update(self, batch: Float[Array, "batch *shape"]) -> "Moments":
+    def update(self, batch: Float[Array, " batch *shape"]) -> "Moments":
         """Take in a batch (its first axis is averaged over)."""
         n = batch.shape[0]
         total = self.count + n

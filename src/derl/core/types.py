@@ -54,7 +54,7 @@ class Rollout(eqx.Module):
     next_obs: Shaped[Array, "T E *obs"]
     terminated: Bool[Array, "T E"]
     truncated: Bool[Array, "T E"]
-    last_obs: Shaped[Array, "E *obs"]
+    last_obs: Shaped[Array, " E *obs"]
 
     @property
     def done(self) -> Bool[Array, "T E"]:

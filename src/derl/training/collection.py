@@ -21,7 +21,7 @@ class Collector(eqx.Module):
     """Where each environment stands, and what its episodes have returned since this was last read."""
 
     env_state: Any
-    obs: Shaped[Array, "E *obs"]
+    obs: Shaped[Array, " E *obs"]
     episode_return: Float[Array, " E"]
     """Of the episode under way."""
     episodes: Int[Array, ""]

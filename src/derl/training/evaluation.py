@@ -20,7 +20,7 @@ Act = Callable[[PRNGKeyArray, Shaped[Array, "*obs"]], Int[Array, ""]]
 class Episode(NamedTuple):
     """One episode, padded to the longest possible length; `alive` marks the steps that happened."""
 
-    obs: Shaped[Array, "T *obs"]
+    obs: Shaped[Array, " T *obs"]
     action: Int[Array, " T"]
     reward: Float[Array, " T"]
     alive: Bool[Array, " T"]

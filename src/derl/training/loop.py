@@ -105,7 +105,7 @@ def iterate(algorithm: Algorithm, state: RunState, clock: Clock) -> tuple[RunSta
 
 
 def behaviour(
-    algorithm: Algorithm, state: RunState, clock: Clock, obs: Shaped[Array, "E *obs"], luck: Float[Array, " E"] | None
+    algorithm: Algorithm, state: RunState, clock: Clock, obs: Shaped[Array, " E *obs"], luck: Float[Array, " E"] | None
 ) -> Float[Array, "E A"]:
     """Who acts: the explorer, or in the episodes of a mixture both, on the sum of what each prefers."""
     explorer, exploiter, decoupling = algorithm.explorer, algorithm.exploiter, algorithm.decoupling
