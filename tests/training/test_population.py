@@ -3,11 +3,12 @@
 import dataclasses
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from derl.training.checkpoint import flatten, to_numpy
-from derl.training.population import Population
+from derl.training.population import Population, _init
 from derl.training.recipes import recipe
 
 CONFIG = recipe("dea2c-count", "DeepSea-5")
@@ -111,3 +112,12 @@ def test_the_clock_keeps_replay_writes_unbatched():
     runs = Population([config.algorithm()] * 2, [0, 1])
     shapes = jax.eval_shape(runs.init)
     assert shapes.exploiter.replay.data.obs.shape == (2, 25_000, 4)
+
+
+def test_initial_states_compiled_quickly_are_the_same():
+    runs = Population([recipe("dea2c-icm", "DeepSea-5").algorithm()], [3])
+    arguments = (runs.algorithm, jnp.asarray(runs.seeds))
+    thorough = _init.lower(*arguments).compile(compiler_options={"xla_backend_optimization_level": 3})
+    quick, expected = flatten(runs.init()), flatten(thorough(*arguments))
+    for name, leaf in quick.items():
+        np.testing.assert_array_equal(to_numpy(leaf), to_numpy(expected[name]), err_msg=name)
