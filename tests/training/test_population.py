@@ -110,7 +110,7 @@ def test_the_clock_keeps_replay_writes_unbatched():
     """The speed of a DQN population rests on this: one slice update for all runs, not a scatter."""
     config = recipe("dedqn-count", "DeepSea-5")
     runs = Population([config.algorithm()] * 2, [0, 1])
-    shapes = jax.eval_shape(runs.init)
+    shapes = runs.shapes()
     assert shapes.exploiter.replay.data.obs.shape == (2, 25_000, 4)
 
 

@@ -2,6 +2,7 @@
 
 import dataclasses
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any
 
@@ -43,9 +44,26 @@ class Population:
         self.seeds = np.asarray(seeds, np.uint32)
         self.metric_names = metric_names(jax.tree.map(lambda x: x[0], self.algorithm))
 
+    def compile(self, threads: int, *, episodes: int, greedy: bool, seat="exploiter") -> None:
+        """Compile all programs at the same time, for every population of this shape. With one thread: when needed."""
+        if threads < 2:
+            return
+        state, clock = self.shapes(), jnp.asarray(0, jnp.int32)
+        programs = (
+            lambda: _advance.lower(self.algorithm, state, clock, clock),
+            lambda: _init.lower(self.algorithm, jnp.asarray(self.seeds)),
+            lambda: _evaluate.lower(self.algorithm, state, clock, clock, episodes=episodes, greedy=greedy, seat=seat),
+        )
+        with ThreadPoolExecutor(threads) as pool:
+            list(pool.map(lambda lowered: lowered().compile(), programs))
+
     def init(self) -> RunState:
         """All runs before their first step."""
         return _init(self.algorithm, jnp.asarray(self.seeds))
+
+    def shapes(self) -> RunState:
+        """The shapes of the state of all runs."""
+        return jax.eval_shape(_initial, self.algorithm, jnp.asarray(self.seeds))
 
     def advance(self, state: RunState, start: int, stop: int) -> RunState:
         """Iterations `start` to `stop` of every run. Consumes `state`."""
@@ -86,9 +104,11 @@ QUICKLY_COMPILED = {"xla_backend_optimization_level": 1}
 """Halves the compile time of what runs once. The numbers stay the same; at level 0, or in evaluations, they do not."""
 
 
-@partial(jax.jit, compiler_options=QUICKLY_COMPILED)
-def _init(algorithm: Algorithm, seeds: Int[Array, " P"]) -> RunState:
+def _initial(algorithm: Algorithm, seeds: Int[Array, " P"]) -> RunState:
     return jax.vmap(lambda a, seed: init_run(a, jax.random.key(seed)))(algorithm, seeds)
+
+
+_init = jax.jit(_initial, compiler_options=QUICKLY_COMPILED)
 
 
 @partial(jax.jit, donate_argnums=1)

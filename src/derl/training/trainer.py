@@ -79,6 +79,10 @@ class Trainer:
             Population([algorithms[i] for i in group], [runs[i].seed for i in group]) for group in self.groups
         ]
         self.protocol = runs[0].config.protocol
+        self.evaluation: dict[str, Any] = {
+            "episodes": self.protocol.evaluation_episodes,
+            "greedy": self.protocol.evaluation == "greedy",
+        }
         self.steps_per_iteration = algorithms[0].steps_per_iteration
         steps, every = self.protocol.budget(algorithms[0].env)
         self.iterations = max(1, steps // self.steps_per_iteration)
@@ -121,7 +125,7 @@ class Trainer:
 
     def template(self) -> RunState:
         """The shapes of the state of all runs."""
-        shapes = jax.eval_shape(self.populations[0].init)
+        shapes = self.populations[0].shapes()
         return jax.tree.map(lambda x: jax.ShapeDtypeStruct((len(self.runs), *x.shape[1:]), x.dtype), shapes)
 
     def load(self, state: RunState, metadata: dict[str, Any]) -> None:
@@ -164,6 +168,7 @@ class Trainer:
 
     def train(self, show: Callable[[Progress], None] | None = None) -> pl.DataFrame:
         """Train to the end of the budget. Ctrl-C saves and raises `Interrupted`."""
+        self.populations[0].compile(self.cores, **self.evaluation)
         if not self.states:
             self.start()
         if self.tensorboard and self.folder is not None:
@@ -212,13 +217,7 @@ class Trainer:
         number = self.evaluations.index(self.clock) + 1
 
         def one(i: int):
-            returns = self.populations[i].evaluate(
-                self.states[i],
-                self.clock,
-                number,
-                episodes=self.protocol.evaluation_episodes,
-                greedy=self.protocol.evaluation == "greedy",
-            )
+            returns = self.populations[i].evaluate(self.states[i], self.clock, number, **self.evaluation)
             state, metrics = self.populations[i].read(self.states[i], self.clock - self.read_at)
             return state, returns, metrics
 
