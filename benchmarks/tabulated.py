@@ -7,6 +7,7 @@ import dataclasses
 import os
 import sys
 import time
+from typing import Any
 
 TASKS = ("Hallway-10-10", "Hallway-30-30", "DeepSea-20")
 SEEDS, ITERATIONS, TURNS = 5, 20, 5
@@ -18,7 +19,7 @@ def untabulated(agent):
     return plain(**{field.name: getattr(agent, field.name) for field in dataclasses.fields(agent)})
 
 
-def make(task: str, tabulates: bool):
+def make(task: str, tabulates: bool) -> tuple[Any, Any, int]:
     """A population well into its training, and where it is."""
     import derl
     from derl.training.population import Population

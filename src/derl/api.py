@@ -1,6 +1,7 @@
 """Training from Python in a few lines."""
 
 import dataclasses
+import operator
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -74,20 +75,21 @@ def train(
     Everything else is passed to `configure`.
     """
     config = task if isinstance(task, Config) else configure(task, recipe, **settings)
-    chosen = list(range(seeds)) if isinstance(seeds, int) else list(seeds)
-    runs = expand(config, chosen, vary)
-    folder = None
-    if out is not None:
-        folder = RunFolder(out)
-        folder.create(config, chosen, vary or {})
+    # As plain numbers: they may come out of an array, and are written down as text.
+    chosen = list(range(seeds)) if isinstance(seeds, int) else [operator.index(seed) for seed in seeds]
+    values = {path: [float(value) for value in some] for path, some in (vary or {}).items()}
+    folder = None if out is None else RunFolder(out)
     trainer = Trainer(
-        runs,
+        expand(config, chosen, values),
         folder,
         cores=cores,
         population_size=population_size,
         checkpoint_seconds=checkpoint_seconds,
         tensorboard=tensorboard,
     )
+    if folder is not None:
+        # Last: parts that do not fit each other must not leave a folder in the way of those that do.
+        folder.create(config, chosen, values)
     return finish(trainer, config, show)
 
 

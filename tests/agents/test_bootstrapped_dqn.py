@@ -7,7 +7,7 @@ import numpy as np
 from agents.building import ACTIONS, KEY, SPEC, random_rollout
 from derl.agents import BootstrappedDQN
 from derl.agents.base import Experience
-from derl.agents.dqn import Memory
+from derl.agents.q_network import Memory
 
 AGENT = BootstrappedDQN(
     n_steps=1,
@@ -40,6 +40,7 @@ def test_one_network_acts_for_a_rollout_and_the_mean_is_greedy():
     }
     assert acting == {0, 1, 2}
     np.testing.assert_array_equal(AGENT.greedy(state, obs), values.mean(0).argmax(-1))
+    np.testing.assert_array_equal(AGENT.settled_log_probs(state, obs).argmax(-1), values.mean(0).argmax(-1))
 
 
 def test_each_network_bootstraps_from_itself_and_learns_only_from_its_own_steps():

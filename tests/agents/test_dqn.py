@@ -27,7 +27,7 @@ from agents.building import (
 )
 from derl.agents import DQN
 from derl.agents.base import Constraint, Experience
-from derl.agents.dqn import DQNState, Learner, QNetwork, epsilon_greedy, q_loss
+from derl.agents.q_network import DQNState, Learner, QNetwork, epsilon_greedy, q_loss
 from derl.agents.replay import Priorities
 from derl.core.errors import DerlError
 from derl.core.types import Discrete

@@ -10,7 +10,7 @@ import pytest
 
 from agents.building import KEY, SPEC, chosen, log_softmax, numpy_mlp, random_log_probs, random_rollout, random_state
 from derl.agents import EpisodicA2C
-from derl.agents.base import Experience
+from derl.agents.base import Constraint, Experience
 from derl.agents.episodes import Episodes
 
 AGENT = EpisodicA2C(gamma=0.9, entropy_coef=0.3, value_coef=0.7, hidden=(6,), capacity=40)
@@ -48,8 +48,20 @@ def plain_loss(network, episodes: Episodes) -> float:
 
 def test_the_loss_is_a_mean_over_the_steps_of_the_episodes():
     network, episodes = random_state(AGENT).network, episodes_of(3)
-    total, _ = jax.jit(AGENT.loss, static_argnums=1)(network, SPEC, episodes)
+    newest = Experience(random_rollout(5))
+    total, _ = jax.jit(AGENT.loss, static_argnums=1)(network, SPEC, episodes, newest)
     np.testing.assert_allclose(total, plain_loss(network, episodes), rtol=1e-4)
+
+
+def test_a_constraint_holds_on_the_newest_rollout():
+    network, episodes, rollout = random_state(AGENT).network, episodes_of(3), random_rollout(5)
+    other = random_log_probs(6)
+    newest = Experience(rollout, constraint=Constraint(jnp.asarray(2.0), other, "kl"))
+    total, metrics = AGENT.loss(network, SPEC, episodes, newest)
+    log_pi = log_softmax(numpy_mlp(network.actor, np.asarray(rollout.obs).reshape(-1))).reshape(other.shape)
+    divergence = (np.exp(log_pi) * (log_pi - np.asarray(other))).sum(-1).mean()
+    np.testing.assert_allclose(metrics["divergence"], divergence, rtol=1e-4)
+    np.testing.assert_allclose(total, plain_loss(network, episodes) + 2.0 * divergence, rtol=1e-4)
 
 
 def test_what_pads_an_episode_does_not_matter():
@@ -57,7 +69,8 @@ def test_what_pads_an_episode_does_not_matter():
     padding = episodes.alive == 0
     mixed = jax.tree.map(lambda a, b: jnp.where(padding, b, a) if a.shape == padding.shape else a, episodes, other)
     mixed = mixed._replace(alive=episodes.alive)
-    gradients = [jax.grad(lambda n, e=e: AGENT.loss(n, SPEC, e)[0])(network) for e in (episodes, mixed)]
+    newest = Experience(random_rollout(5))
+    gradients = [jax.grad(lambda n, e=e: AGENT.loss(n, SPEC, e, newest)[0])(network) for e in (episodes, mixed)]
     for a, b in zip(*map(jax.tree.leaves, gradients), strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-7)
 

@@ -49,3 +49,10 @@ def test_what_was_not_tried_is_not_predicted(spec):
     untried = np.ones((3, 3), bool)
     untried[2, 1] = False
     assert term[untried].min() > 0.5, "never tried"
+
+
+def test_hashes_are_of_single_numbers_too():
+    optimism, spec = HashOptimism(power=1.0, bits=20), Spec(Box((1,)), 2)
+    obs = jnp.asarray([[[1.0]], [[-1.0]]])
+    state = optimism.observe(optimism.init(KEY, spec), obs[:1], jnp.asarray([[1]]))
+    np.testing.assert_allclose(optimism.term(state, obs), [[[1, 1 / 2]], [[1, 1]]])

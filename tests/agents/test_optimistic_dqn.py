@@ -12,8 +12,8 @@ from core.building import random_mlp
 from agents.building import ACTIONS, KEY, SPEC, random_rollout
 from derl.agents import DQN, OptimisticDQN
 from derl.agents.base import Experience
-from derl.agents.dqn import Memory, QNetwork
 from derl.agents.optimism import Tries
+from derl.agents.q_network import Memory, QNetwork
 from derl.bonuses import Count
 from derl.bonuses.base import CurrentBonus
 from derl.bonuses.count import CountState

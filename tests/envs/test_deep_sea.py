@@ -222,3 +222,10 @@ def test_nonsense_is_refused_in_one_line(size, mapping_seed):
 
 def test_numpy_integers_are_whole_numbers():
     assert DeepSea(np.int64(4)).name == "DeepSea-4"
+
+
+@pytest.mark.parametrize("option", ["stochastic", "randomize_actions"])
+def test_a_switch_is_true_or_false(option):
+    with pytest.raises(DerlError, match=f"{option} must be true or false, not 'no'"):
+        DeepSea(5, **{option: "no"})
+    assert getattr(DeepSea(5, **{option: np.bool_(True)}), option) is True

@@ -227,6 +227,9 @@ def test_cells_of_the_picture():
         ((3, 0), {"horizon": 0}, "horizon must be a whole number of at least 1, not 0"),
         ((3, 0), {"stay_duration": 0.5}, "stay_duration must be a whole number of at least 1, not 0.5"),
         ((3, 0), {"move_cost": -0.1}, "costs must not be negative"),
+        ((3, 0), {"move_cost": "much"}, "move_cost must be a number, not 'much'"),
+        ((3, 0), {"goal_reward": float("nan")}, "goal_reward must be a number, not nan"),
+        ((3, 0), {"random_start": "no"}, "random_start must be true or false, not 'no'"),
     ],
 )
 def test_nonsense_is_refused_in_one_line(sizes, options, message):

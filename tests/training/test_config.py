@@ -7,6 +7,7 @@ import pytest
 from derl import A2C, DQN, ICM, PPO, RIDE, RND, Count, HashCount, NoBonus, recipe
 from derl.core.errors import DerlError
 from derl.envs import PAPER_TASKS
+from derl.training.algorithm import Decoupling
 from derl.training.config import Protocol, expand, from_json, to_json
 from derl.training.recipes import RECIPES, TABLE_1
 
@@ -99,6 +100,7 @@ def test_expand_makes_every_combination_with_every_seed():
     ("vary", "message"),
     [
         ({"explorer.n_steps": [5, 10]}, "shapes the program"),
+        ({"explorer.adam_beta2": [0.9, 0.99]}, "shapes the program"),
         ({"bonus.scale": []}, "no values"),
         ({"bonus.scale": [-1]}, "scale"),
         ({"bonus.nothing": [1]}, "unknown setting"),
@@ -121,6 +123,22 @@ def test_checks_before_any_work():
     for message, broken in bad.items():
         with pytest.raises(DerlError, match=message):
             broken.check()
+
+
+def test_what_would_have_no_effect_or_a_wrong_one_is_refused():
+    own, ensemble = recipe("derl", "DeepSea-10"), recipe("bootdqn", "DeepSea-10")
+    dea2c = recipe("dea2c-count", "DeepSea-10").with_value("decoupling.denominator", "updated")
+    bad = {
+        "BootstrappedDQN heeds no divergence": dataclasses.replace(
+            own, explorer=ensemble.explorer, decoupling=Decoupling(alpha_explorer=0.1)
+        ),
+        "denominator": dea2c.with_value("decoupling.mixture", 0.5),
+        "bonus.looks": own.with_value("bonus.looks", "successor_after_reset"),
+    }
+    for message, broken in bad.items():
+        with pytest.raises(DerlError, match=message):
+            broken.check()
+    own.with_value("decoupling.alpha_exploiter", 0.1).check()
 
 
 @pytest.mark.parametrize(

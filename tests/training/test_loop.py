@@ -12,7 +12,8 @@ from derl import DQN, recipe
 from derl.agents.base import Experience
 from derl.core.types import Rollout
 from derl.training.evaluation import policy_of
-from derl.training.loop import init_run, iterate, sequences
+from derl.training.loop import init_run, iterate
+from derl.training.segments import sequences
 
 
 def numbered(start: int, length: int = 2) -> Experience:

@@ -11,9 +11,10 @@ import pytest
 import derl
 from derl.agents import A2C, DQN
 from derl.core.errors import DerlError
+from derl.core.types import empty_rollout
 from derl.training.algorithm import Decoupling
 from derl.training.collection import collect, start_collector
-from derl.training.loop import behaviour, init_run
+from derl.training.loop import behaviour, init_run, to_explore
 
 DQN_EXPLORER = DQN(hidden=(8,), epsilon_start=0.0, epsilon_end=0.0, collect_steps=4, batch_size=8, capacity=64)
 CONFIG = derl.configure(
@@ -52,6 +53,17 @@ def test_a_q_network_takes_the_best_of_the_sum():
     mixed = np.where(np.asarray(LUCK)[:, None] < 0.5, np.maximum(advice, -1.0) + 2.0 * wanted, wanted)
     np.testing.assert_array_equal(acting.argmax(-1), mixed.argmax(-1))
     np.testing.assert_allclose(acting.max(-1), 0.0, atol=1e-6)
+
+
+@pytest.mark.parametrize(("explorer", "told"), [(A2C(hidden=(8,)), True), (DQN_EXPLORER, False)])
+def test_an_explorer_whose_learning_depends_on_it_is_told_who_acted(explorer, told):
+    algorithm = dataclasses.replace(CONFIG, explorer=explorer).algorithm()
+    state, log_mu = init_run(algorithm, jax.random.key(0)), jnp.log(jnp.full((3, 4, 2), 0.5))
+    rollout = empty_rollout(algorithm.env.spec, 4, 3)
+    explore = to_explore(algorithm, state, rollout, rollout.reward, log_mu)
+    assert (explore.behaviour is log_mu) == told
+    alone = dataclasses.replace(algorithm, mixes=False)
+    assert to_explore(alone, state, rollout, rollout.reward, log_mu).behaviour is None
 
 
 def test_an_episode_keeps_its_luck_to_its_end():

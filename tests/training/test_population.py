@@ -2,7 +2,6 @@
 
 import dataclasses
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -41,7 +40,7 @@ def test_a_run_does_not_depend_on_its_neighbours():
     a = one.advance(one.init(), 0, 150)
     b = two.advance(two.init(), 0, 150)
     assert_same(member(a, 0), member(b, 0))
-    assert not np.array_equal(member(a, 1)["collector/episode_return"], np.inf)
+    assert np.isfinite(member(a, 1)["collector/episode_return"]).all()
     weights = "explorer/network/actor/weights/1"
     assert not np.array_equal(member(a, 1)[weights], member(b, 1)[weights])
 

@@ -6,15 +6,18 @@ import subprocess
 import sys
 import time
 
+import jax
 import numpy as np
 import pytest
 from polars.testing import assert_frame_equal
 from safetensors.numpy import load_file
 
 import derl
+from derl.bonuses import ICM
 from derl.core.errors import DerlError
+from derl.training.config import expand
 from derl.training.folder import RunFolder
-from derl.training.trainer import evaluation_times, groups_of
+from derl.training.trainer import Trainer, evaluation_times, groups_of
 
 SMALL = {"protocol__episodes": 600, "protocol__evaluate_every": 100}
 
@@ -22,7 +25,7 @@ SMALL = {"protocol__episodes": 600, "protocol__evaluate_every": 100}
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory):
     out = tmp_path_factory.mktemp("runs") / "small"
-    return derl.train("DeepSea-5", "dea2c-count", seeds=3, out=out, **SMALL)
+    return derl.train("DeepSea-5", "dea2c-count", seeds=np.arange(3), out=out, **SMALL)
 
 
 def test_one_row_per_run_and_evaluation(trained):
@@ -113,6 +116,32 @@ def test_a_folder_in_use_or_taken_is_refused(trained):
 def test_resuming_a_finished_run_gives_its_results(trained):
     again = derl.resume(trained.folder.path)
     assert_frame_equal(again.frame, trained.frame)
+
+
+def test_parts_that_do_not_fit_leave_no_folder(tmp_path):
+    with pytest.raises(DerlError, match="ICM cannot be recomputed"):
+        derl.train("DeepSea-5", "derl", bonus=ICM(), seeds=1, out=tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize("path", ["decoupling.mixture", "decoupling.alpha_explorer"])
+def test_populations_are_alike_where_only_some_runs_have_a_term(path):
+    runs = expand(
+        derl.recipe("dea2c-count", "DeepSea-5").with_value("decoupling.denominator", "collected"),
+        [0, 1],
+        {path: [0.0, 0.1]},
+    )
+    first, second = (population.shapes() for population in Trainer(runs, cores=2).populations)
+    assert jax.tree.structure(first) == jax.tree.structure(second)
+    assert [x.shape for x in jax.tree.leaves(first)] == [x.shape for x in jax.tree.leaves(second)]
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"cores": 0}, {"cores": -1}, {"population_size": 0}, {"seeds": [2**32]}, {"seeds": [-1]}]
+)
+def test_numbers_out_of_range_are_refused(wrong):
+    with pytest.raises(DerlError, match=r"at least 1|a seed is"):
+        derl.train("DeepSea-5", "a2c-count", **wrong)
 
 
 def test_a_damaged_folder_is_refused(tmp_path, trained):

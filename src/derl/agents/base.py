@@ -65,6 +65,10 @@ class Agent(eqx.Module, Generic[State]):
 
     tabulates: ClassVar[bool] = False
     """Whether its networks are `tabulated`: agents that learn from batches larger than a small task has states."""
+    constrainable: ClassVar[bool] = True
+    """Whether `learn` heeds a constraint."""
+    asks_who_acted: ClassVar[bool] = True
+    """Whether it matters to the agent that someone else acted (to Q-learning from single steps it does not)."""
     uses_rollout: ClassVar[bool] = True
     """Whether `learn` learns from the experience given (rather than from a memory filled by `observe`)."""
 

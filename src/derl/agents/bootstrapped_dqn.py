@@ -1,6 +1,6 @@
 """Bootstrapped DQN with random priors (Osband et al. 2018): an ensemble of Q-networks, one of which acts at a time."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax
@@ -8,7 +8,8 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from derl.agents.base import Clock, Experience, Metrics
-from derl.agents.dqn import DQN, DQNState, Learner, Memory, QNetwork, q_loss
+from derl.agents.dqn import DQN
+from derl.agents.q_network import DQNState, Learner, Memory, QNetwork, epsilon_greedy, q_loss
 from derl.agents.returns import select
 from derl.core.errors import require
 from derl.core.optimiser import apply_gradient
@@ -50,12 +51,14 @@ class BootstrappedDQN(DQN):
     mask_probability: float = 0.5
     """Probability with which a step is for a network to learn from."""
 
+    constrainable: ClassVar[bool] = False
+
     def init(self, key: PRNGKeyArray, spec: Spec, num_envs: int, rollout_length: int) -> DQNState:
         state = super().init(key, spec, num_envs, rollout_length)
         first, prior_key, own = jax.random.split(key, 3)
 
         def fresh(k: PRNGKeyArray) -> QNetwork:
-            # Only the network is taken of each: the smallest memory will do.
+            # Only the network is taken of each; the compiler drops the rest.
             return super(BootstrappedDQN, self).init(k, spec, num_envs, rollout_length).learner.network
 
         networks, priors = (jax.vmap(fresh)(jax.random.split(k, self.heads)) for k in (first, prior_key))
@@ -70,6 +73,10 @@ class BootstrappedDQN(DQN):
     def preferences(self, state: DQNState, obs: Array, clock: Clock) -> Float[Array, "*b A"]:
         chosen = jax.random.randint(jax.random.fold_in(state.optimism.key, clock), (), 0, self.heads)
         return jnp.take(self.values(state.optimism, state.learner.network, obs), chosen, axis=0)
+
+    def settled_log_probs(self, state: DQNState, obs: Array) -> Float[Array, "*b A"]:
+        mean = self.values(state.optimism, state.learner.network, obs).mean(0)
+        return epsilon_greedy(mean, self.epsilon_end)
 
     def greedy(self, state: DQNState, obs: Array) -> Int[Array, "*b"]:
         return jnp.argmax(self.values(state.optimism, state.learner.network, obs).mean(0), axis=-1)

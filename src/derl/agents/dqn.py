@@ -1,76 +1,23 @@
 """Deep Q-networks with double Q-learning and n-step targets; as an exploiter, decoupled DQN (Algorithm 2)."""
 
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import optax
-from jaxtyping import Array, Float, Int, PRNGKeyArray, Shaped
+from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from derl.agents.base import Agent, Clock, Constraint, Experience, Metrics, comparison, learn_if
+from derl.agents.base import Agent, Clock, Experience, Metrics, comparison, learn_if
 from derl.agents.divergences import mean_divergence
+from derl.agents.q_network import DQNState, Learner, Memory, QNetwork, StateConstraint, epsilon_greedy, q_loss
 from derl.agents.replay import Priorities, Ring
 from derl.agents.returns import n_step_transitions, select
 from derl.bonuses.base import CurrentBonus
 from derl.core.errors import require
 from derl.core.networks import MLP
 from derl.core.optimiser import apply_gradient, clipped_adam
-from derl.core.types import Rollout, Spec, empty_rollout, join_rollouts
-
-
-class Memory(NamedTuple):
-    """What replay keeps of a step. With frozen targets `reward` is the finished target and the rest is absent."""
-
-    obs: Shaped[Array, "*b_obs"]
-    action: Int[Array, "*b"]
-    reward: Float[Array, "*b"]
-    """Discounted sum of the next n rewards."""
-    discount: Float[Array, "*b"] | None
-    bootstrap_obs: Shaped[Array, "*b_obs"] | None
-    optimism: Float[Array, "*b A"] | None = None
-    """Not kept but added to a batch: what is added to the values of the bootstrap's actions (see `optimistic_dqn`)."""
-
-
-class QNetwork(eqx.Module):
-    """Q(s, .), from one stream or, dueling, from a value and advantages."""
-
-    mlp: MLP
-    dueling: bool = eqx.field(static=True)
-
-    def __call__(self, obs: Shaped[Array, "*b_obs"]) -> Float[Array, "*b A"]:
-        out = self.mlp(obs)
-        if not self.dueling:
-            return out
-        value, advantage = out[..., :1], out[..., 1:]
-        return value + advantage - advantage.mean(-1, keepdims=True)
-
-
-class Learner(eqx.Module):
-    """The part of a DQN agent that gradient steps change."""
-
-    network: QNetwork
-    target: QNetwork
-    opt_state: optax.OptState
-    priorities: Priorities | None
-
-
-class DQNState(eqx.Module):
-    """What a DQN agent has learnt and remembers."""
-
-    learner: Learner
-    replay: Ring[Memory]
-    tail: Rollout
-    """The last n - 1 steps: their n-step sums wait for what comes next."""
-    optimism: Any = None
-    """What an optimistic agent knows about how often actions were tried."""
-
-
-def q_loss(
-    q_t: Float[Array, " B"], target_t: Float[Array, " B"], weight: Float[Array, " B"] | float = 1.0
-) -> Float[Array, ""]:
-    """L(theta) = E[ ( Q(s_t, a_t) - target )^2 ]."""
-    return (weight * jnp.square(q_t - jax.lax.stop_gradient(target_t))).mean()
+from derl.core.types import Spec, empty_rollout, join_rollouts
 
 
 class DQN(Agent[DQNState]):
@@ -111,6 +58,7 @@ class DQN(Agent[DQNState]):
     output_gain: float = eqx.field(default=2**0.5, static=True)
     """Of the last layer's initial weights; near 0, all actions start with a value of 0."""
 
+    asks_who_acted: ClassVar[bool] = False
     uses_rollout: ClassVar[bool] = False
 
     @property
@@ -247,7 +195,7 @@ class DQN(Agent[DQNState]):
         state: DQNState,
         key: PRNGKeyArray,
         clock: Clock,
-        constraint: "StateConstraint | None",
+        constraint: StateConstraint | None,
         bonus: CurrentBonus | None = None,
     ) -> tuple[Learner, Metrics]:
         """One batch from memory, one Adam step, one move of the target network."""
@@ -280,7 +228,8 @@ class DQN(Agent[DQNState]):
                 eqx.tree_at(lambda s: s.learner, state, learner), key, clock, constraint, experience.bonus
             )
             if experience.behaviour is not None:
-                log_pi = epsilon_greedy(learner.network(rollout.obs), self.epsilon_end)
+                wanted = self.preferences(eqx.tree_at(lambda s: s.learner, state, learner), rollout.obs, clock)
+                log_pi = epsilon_greedy(wanted, self.epsilon_end)
                 metrics |= comparison(log_pi, experience.behaviour, rollout.action)
             return learner, metrics
 
@@ -306,17 +255,3 @@ class DQN(Agent[DQNState]):
             not self.recompute_bonus or (self.n_steps == 1 and not self.frozen_targets),
             "DQN: recompute_bonus needs n_steps 1 and targets that are not frozen",
         )
-
-
-class StateConstraint(NamedTuple):
-    """A divergence constraint together with the states it holds on: the fresh rollout's."""
-
-    obs: Shaped[Array, "T E *obs"]
-    constraint: Constraint
-
-
-def epsilon_greedy(q: Float[Array, "*b A"], epsilon: Float[Array, ""] | float) -> Float[Array, "*b A"]:
-    """log-probabilities of: a uniformly random action with probability epsilon, else the most valued one."""
-    best = jnp.argmax(q, axis=-1)[..., None] == jnp.arange(q.shape[-1])
-    # Never exactly 0, so that logarithms, importance weights and KL stay finite.
-    return jnp.log(jnp.maximum(epsilon / q.shape[-1] + (1 - epsilon) * best, 1e-8))

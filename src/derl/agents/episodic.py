@@ -11,6 +11,7 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 from derl.agents.a2c import policy_loss, value_loss
 from derl.agents.actor_critic import ActorCritic, ActorCriticAgent, Correction, entropy
 from derl.agents.base import Clock, Experience, Metrics, learn_if
+from derl.agents.divergences import mean_divergence
 from derl.agents.episodes import EpisodeReplay, Episodes
 from derl.agents.returns import select
 from derl.core.errors import require
@@ -84,8 +85,13 @@ class EpisodicA2C(ActorCriticAgent):
         replay = state.replay.write(clock, rollout, select(log_mu, rollout.action))
         return EpisodicState(state.learner, replay)
 
-    def loss(self, network: ActorCritic, spec: Spec, episodes: Episodes) -> tuple[Float[Array, ""], Metrics]:
-        """Policy loss + value loss - entropy bonus, each a mean over the steps of the episodes."""
+    def loss(
+        self, network: ActorCritic, spec: Spec, episodes: Episodes, newest: Experience
+    ) -> tuple[Float[Array, ""], Metrics]:
+        """Policy loss + value loss - entropy bonus, each a mean over the steps of the episodes.
+
+        A divergence constraint holds on the observations of the newest rollout.
+        """
         rollout, alive = episodes.rollout, episodes.alive / episodes.alive.mean()
         log_pi = network.log_probs(rollout.obs)
         v_t = network.value(rollout.obs)
@@ -103,6 +109,12 @@ class EpisodicA2C(ActorCriticAgent):
         total = metrics["policy_loss"] + self.value_coef * metrics["value_loss"]
         total = total - self.entropy_coef * metrics["entropy"]
         metrics["importance_weight"] = (jnp.exp(log_rho) * alive).mean()
+        if newest.constraint is not None:
+            near = newest.constraint
+            metrics["divergence"] = mean_divergence(
+                near.divergence, network.log_probs(newest.rollout.obs), near.log_probs
+            )
+            total = total + near.alpha * metrics["divergence"]
         return total, metrics
 
     def learn(  # pyright: ignore[reportIncompatibleMethodOverride]
@@ -113,7 +125,9 @@ class EpisodicA2C(ActorCriticAgent):
 
         def step(learner: EpisodicLearner) -> tuple[EpisodicLearner, Metrics]:
             episodes = replay.draw(key, batch)
-            (_, metrics), gradient = eqx.filter_value_and_grad(self.loss, has_aux=True)(learner.network, spec, episodes)
+            (_, metrics), gradient = eqx.filter_value_and_grad(self.loss, has_aux=True)(
+                learner.network, spec, episodes, experience
+            )
             network, opt_state, norm = apply_gradient(self.optimiser, learner.network, learner.opt_state, gradient)
             average = learner.average
             if average is not None:

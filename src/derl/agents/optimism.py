@@ -46,6 +46,8 @@ class Tries(eqx.Module):
 
     count: Int[Array, "states A"]
     simhash: SimHash | None = None
+    dimensions: int = eqx.field(default=0, static=True)
+    """Of one observation."""
 
 
 class CountOptimism(Optimism[Tries]):
@@ -64,7 +66,7 @@ class CountOptimism(Optimism[Tries]):
 
     def observe(self, state: Tries, obs: Array, action: Array) -> Tries:
         count = state.count.at[self.index(state, obs), action].add(1)
-        return Tries(count, state.simhash)
+        return Tries(count, state.simhash, state.dimensions)
 
     def term(self, state: Tries, obs: Array) -> Float[Array, "*b A"]:
         return (state.count[self.index(state, obs)] + 1.0) ** -self.power
@@ -77,7 +79,8 @@ class HashOptimism(CountOptimism):
 
     def init(self, key: PRNGKeyArray, spec: Spec) -> Tries:
         simhash = SimHash(key, spec.observation, self.bits)
-        return Tries(jnp.zeros((simhash.table_size, spec.num_actions), jnp.int32), simhash)
+        count = jnp.zeros((simhash.table_size, spec.num_actions), jnp.int32)
+        return Tries(count, simhash, 0 if isinstance(spec.observation, Discrete) else len(spec.observation.shape))
 
     def index(self, state: Tries, obs: Array) -> Int[Array, "*b"]:
         assert state.simhash is not None
@@ -85,16 +88,8 @@ class HashOptimism(CountOptimism):
             return state.simhash(obs)
         # SimHash flattens what follows two leading dimensions, whatever the observation's own are.
         size = state.simhash.directions.shape[0]
-        batch = batch_shape(obs, size)
+        batch = obs.shape[: obs.ndim - state.dimensions]
         return state.simhash(obs.reshape(1, -1, size)).reshape(batch)
-
-
-def batch_shape(obs: Array, size: int) -> tuple[int, ...]:
-    """The leading dimensions of observations with `size` numbers each."""
-    shape, numbers = list(obs.shape), 1
-    while numbers < size:
-        numbers *= shape.pop()
-    return tuple(shape)
 
 
 class Distilled(eqx.Module):

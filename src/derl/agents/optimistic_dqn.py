@@ -8,8 +8,9 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from derl.agents.base import Clock, Experience
-from derl.agents.dqn import DQN, DQNState, Memory
+from derl.agents.dqn import DQN
 from derl.agents.optimism import AnyOptimism, CountOptimism, DistilledOptimism, HashOptimism
+from derl.agents.q_network import DQNState, Memory
 from derl.bonuses.base import CurrentBonus
 from derl.core.errors import UnknownNameError, require
 from derl.core.types import Spec

@@ -160,7 +160,11 @@ def base_config(args: list[str], task: str, env_options: dict[str, Any]) -> Conf
         agent = make_agent(exploiter) if known is None else known(hallway)
         config = dataclasses.replace(config, exploiter=agent)
     if bonus is not None:
-        config = dataclasses.replace(config, bonus=recipes.bonus_of("a2c", bonus, hallway))
+        made = recipes.bonus_of("a2c", bonus, hallway)
+        if config.explorer.recomputes and getattr(made, "looks", "") == "successor_after_reset":
+            # The paper's choice needs what follows a reset, which a memory of steps does not have.
+            made = dataclasses.replace(made, looks="state")  # pyright: ignore[reportCallIssue]
+        config = dataclasses.replace(config, bonus=made)
     return config
 
 

@@ -11,7 +11,7 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 from derl.core.types import Discrete, Spec
 from derl.envs import drawing
 from derl.envs.base import Environment, Step
-from derl.envs.checks import MAX_SIZE, whole_number
+from derl.envs.checks import MAX_SIZE, truth, whole_number
 
 MOVE_COST = 0.01
 """What moving right in every step of an episode costs altogether."""
@@ -48,6 +48,8 @@ class DeepSea(Environment[DeepSeaState]):
     def __init__(self, size: int, *, mapping_seed: int = 42, stochastic: bool = False, randomize_actions: bool = True):
         size = whole_number("the size of DeepSea", size, 1, MAX_SIZE)
         mapping_seed = whole_number("the mapping_seed of DeepSea", mapping_seed, 0, 2**32 - 1)
+        stochastic = truth("DeepSea's option stochastic", stochastic)
+        randomize_actions = truth("DeepSea's option randomize_actions", randomize_actions)
         if randomize_actions:
             # NumPy's legacy generator, because it is what defines the published tasks (seed 42).
             mapping = np.random.RandomState(mapping_seed).binomial(1, 0.5, [size, size])

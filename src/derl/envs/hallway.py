@@ -12,7 +12,7 @@ from derl.core.errors import require
 from derl.core.types import Discrete, Spec
 from derl.envs import drawing
 from derl.envs.base import Environment, Step
-from derl.envs.checks import MAX_SIZE, whole_number
+from derl.envs.checks import MAX_SIZE, number, truth, whole_number
 
 LEFT, STAY, RIGHT = 0, 1, 2
 
@@ -71,11 +71,14 @@ class Hallway(Environment[HallwayState]):
         self.length_right = whole_number("Hallway's length right of the goal", length_right, 0, MAX_SIZE)
         self.horizon = whole_number("Hallway's horizon", 2 * self.length_left if horizon is None else horizon, 1)
         self.stay_duration = whole_number("Hallway's stay_duration", stay_duration, 1)
+        self.random_start = truth("Hallway's option random_start", random_start)
+        self.time_limit_truncates = truth("Hallway's option time_limit_truncates", time_limit_truncates)
+        self.goal_reward = number("Hallway's goal_reward", goal_reward)
+        self.stay_reward = number("Hallway's stay_reward", stay_reward)
+        self.move_cost = number("Hallway's move_cost", move_cost)
+        self.stay_cost = number("Hallway's stay_cost", stay_cost)
         # A negative cost would pay for walking into walls, and `optimal_return` relies on idling being best at 0.
         require(move_cost >= 0 and stay_cost >= 0, f"costs must not be negative, not {move_cost} and {stay_cost}")
-        self.random_start, self.time_limit_truncates = random_start, time_limit_truncates
-        self.goal_reward, self.stay_reward = goal_reward, stay_reward
-        self.move_cost, self.stay_cost = move_cost, stay_cost
 
     @property
     def name(self) -> str:

@@ -97,7 +97,21 @@ class Config:
             self.exploiter is not None or not any(alphas),
             "decoupling: a divergence constraint needs an exploiter; this recipe has none",
         )
+        for seat, agent, alpha in zip(("explorer", "exploiter"), (self.explorer, self.exploiter), alphas, strict=True):
+            require(
+                not alpha or agent is None or agent.constrainable,
+                f"decoupling: {type(agent).__name__} heeds no divergence constraint; set alpha_{seat} to 0",
+            )
         require(self.exploiter is not None or not decoupling.mixture, "decoupling: a mixture needs an exploiter")
+        require(
+            not decoupling.mixture or decoupling.denominator == "collected",
+            "decoupling: in a mixture importance weights divide by who acted: set denominator to collected",
+        )
+        require(
+            not (self.explorer.recomputes and getattr(self.bonus, "looks", "") == "successor_after_reset"),
+            "an explorer that recomputes its bonus keeps no successor after a reset: set bonus.looks to successor or "
+            "state",
+        )
         require(
             not (self.explorer.recomputes and self.normalise_observations),
             "an explorer that recomputes its bonus needs observations as they are: turn normalise_observations off",
@@ -197,11 +211,13 @@ def expand(config: Config, seeds: Sequence[int], vary: Mapping[str, Sequence[flo
     """Every combination of the varied numbers, with every seed."""
     vary = vary or {}
     require(len(seeds) > 0, "no seeds: give at least one")
+    for seed in seeds:
+        require(0 <= seed < 2**32, f"a seed is a whole number from 0 to {2**32 - 1}, not {seed}")
     for path, values in vary.items():
         require(len(values) > 0, f"vary: no values for {path}")
-        old = _value_at(config, path)
+        old, traced = _value_at(config, path)
         require(
-            isinstance(old, float),
+            isinstance(old, float) and traced,
             f"vary: {path} is not a number that runs of one population can differ in (it shapes the program); "
             "start a separate run for each value",
         )
@@ -216,13 +232,16 @@ def expand(config: Config, seeds: Sequence[int], vary: Mapping[str, Sequence[flo
     return runs
 
 
-def _value_at(obj: Any, path: str) -> Any:
-    value = obj
+def _value_at(obj: Any, path: str) -> tuple[Any, bool]:
+    """A setting's value, and whether programs take it as an input (rather than being shaped by it)."""
+    value, traced = obj, True
     for name in path.replace("-", "_").split("."):
         if not hasattr(value, name):
             raise UnknownNameError("setting", path, setting_paths(obj))
+        fields = getattr(type(value), "__dataclass_fields__", {})
+        traced = traced and not (name in fields and fields[name].metadata.get("static", False))
         value = getattr(value, name)
-    return value
+    return value, traced
 
 
 KINDS: dict[str, Mapping[str, type]] = {"explorer": AGENTS, "exploiter": AGENTS, "bonus": BONUSES}
@@ -243,7 +262,8 @@ def to_json(config: Config) -> str:
                 data["env"] = f"custom:{type(value).__name__}"
         else:
             data[field.name] = _fields(value) if dataclasses.is_dataclass(value) else value
-    return json.dumps(data, indent=2)
+    # Options of a task may be NumPy's numbers.
+    return json.dumps(data, indent=2, default=lambda number: number.item())
 
 
 def _fields(obj: Any) -> dict[str, Any]:

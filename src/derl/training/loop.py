@@ -15,10 +15,10 @@ from derl.agents.base import AnyAgent, Clock, Constraint, Experience, Metrics, l
 from derl.bonuses.base import CurrentBonus
 from derl.bonuses.normalise import BonusScale, normalise, running_size
 from derl.core.running import Moments, RewardScale
-from derl.core.types import Box, Discrete, Rollout, Spec, empty_rollout, join_rollouts
+from derl.core.types import Box, Discrete, Rollout, Spec, empty_rollout
 from derl.training.algorithm import Algorithm
 from derl.training.collection import Collector, collect, start_collector
-from derl.training.segments import SegmentReplay, empty_experience, side_by_side
+from derl.training.segments import SegmentReplay, empty_experience, sequences
 
 
 class RunState(eqx.Module):
@@ -93,7 +93,7 @@ def iterate(algorithm: Algorithm, state: RunState, clock: Clock) -> tuple[RunSta
     state, rollout = take_in(algorithm, state, rollout)
     state = eqx.tree_at(lambda s: (s.collector, s.bonus, s.bonus_scale), state, (collector, bonus_state, bonus_scale))
     metrics: Metrics = {"bonus": r_i.mean()}
-    explore = to_explore(algorithm, state, rollout, r_i)
+    explore = to_explore(algorithm, state, rollout, r_i, log_mu)
     exploit = Experience(rollout, log_mu)
     keys = jax.random.split(learn_key)
     state, explorer_metrics = update_explorer(algorithm, state, keys[0], clock, explore)
@@ -118,14 +118,22 @@ def behaviour(
     return explorer.act_on(state.explorer, wanted, clock)
 
 
-def to_explore(algorithm: Algorithm, state: RunState, rollout: Rollout, r_i: Float[Array, "T E"]) -> Experience:
+def to_explore(
+    algorithm: Algorithm,
+    state: RunState,
+    rollout: Rollout,
+    r_i: Float[Array, "T E"],
+    log_mu: Float[Array, "T E A"],
+) -> Experience:
     """What the explorer learns from: its rollout with r^e + lambda r^i, or with r^e and how to compute r^i anew."""
+    # In a mixture it was not the explorer alone that acted.
+    who = log_mu if algorithm.mixes and algorithm.explorer.asks_who_acted else None
     if not algorithm.explorer.recomputes:
-        return Experience(rollout.with_reward(explorer_rewards(algorithm, rollout.reward, r_i)))
+        return Experience(rollout.with_reward(explorer_rewards(algorithm, rollout.reward, r_i)), who)
     weight = bonus_weight(algorithm) / running_size(algorithm.bonus.normalise, state.bonus_scale)
     now = CurrentBonus(algorithm.bonus, state.bonus, weight)
     # What is kept is the reward without the bonus.
-    return Experience(rollout.with_reward(explorer_rewards(algorithm, rollout.reward, 0 * r_i)), bonus=now)
+    return Experience(rollout.with_reward(explorer_rewards(algorithm, rollout.reward, 0 * r_i)), who, bonus=now)
 
 
 def take_in(algorithm: Algorithm, state: RunState, rollout: Rollout) -> tuple[RunState, Rollout]:
@@ -174,7 +182,7 @@ def update_explorer(
     if algorithm.constrained[0] and algorithm.exploiter is not None:
         exploiting = algorithm.exploiter.settled_log_probs(state.exploiter, experience.rollout.obs)
         near = constraint(algorithm, algorithm.decoupling.alpha_explorer, exploiting)
-        experience = Experience(experience.rollout, None, near, experience.bonus)
+        experience = Experience(experience.rollout, experience.behaviour, near, experience.bonus)
     learnt = explorer.observe(state.explorer, clock, experience)
     learnt, metrics = learn_repeatedly(explorer, learnt, key, algorithm.agent_spec, clock, experience)
     return eqx.tree_at(lambda s: s.explorer, state, learnt), metrics
@@ -222,18 +230,6 @@ def gather_data(
         segments, experience = state.segments.mix(jax.random.fold_in(key, 1), clock, experience)
         state = eqx.tree_at(lambda s: s.segments, state, segments)
     return state, experience
-
-
-def sequences(rollouts: list[Experience], length: int) -> Experience:
-    """Consecutive rollouts as sequences of `length` rollouts each, side by side as if from more environments."""
-    joined = []
-    for start in range(0, len(rollouts), length):
-        *earlier, whole = rollouts[start : start + length]
-        for before in reversed(earlier):
-            behaviour = jnp.concatenate([before.behaviour, whole.behaviour])  # pyright: ignore
-            whole = Experience(join_rollouts(before.rollout, whole.rollout), behaviour)
-        joined.append(whole)
-    return joined[0] if len(joined) == 1 else side_by_side(jax.tree.map(lambda *xs: jnp.stack(xs), *joined))
 
 
 def step_run(algorithm: Algorithm, state: RunState, clock: Clock) -> RunState:

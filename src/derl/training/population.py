@@ -22,14 +22,16 @@ def as_leaves(tree: Any) -> Any:
     return jax.tree.map(lambda x: jnp.asarray(x, jnp.float32) if isinstance(x, float | int) else x, tree)
 
 
-def stack(algorithms: Sequence[Algorithm]) -> Algorithm:
-    """Runs that differ only in numbers, as one algorithm with a leading axis.
-
-    If some are constrained and others not, the others get the constraint too, with weight 0.
-    """
+def alike(algorithms: Sequence[Algorithm]) -> list[Algorithm]:
+    """Of one structure: if some are constrained (or mix) and others not, the others do too, with weight 0."""
     constrained = (any(a.constrained[0] for a in algorithms), any(a.constrained[1] for a in algorithms))
     mixes = any(a.mixes for a in algorithms)
-    algorithms = [dataclasses.replace(a, constrained=constrained, mixes=mixes) for a in algorithms]
+    return [dataclasses.replace(a, constrained=constrained, mixes=mixes) for a in algorithms]
+
+
+def stack(algorithms: Sequence[Algorithm]) -> Algorithm:
+    """Runs that differ only in numbers, as one algorithm with a leading axis."""
+    algorithms = alike(algorithms)
     structures = {jax.tree.structure(a) for a in algorithms}
     if len(structures) != 1:
         raise ValueError("runs of one population must share their structure")

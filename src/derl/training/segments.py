@@ -1,4 +1,4 @@
-"""Replay of whole rollouts, so that an actor-critic exploiter can learn from older data too."""
+"""Rollouts joined to longer sequences, and a replay of them: what an actor-critic exploiter learns from."""
 
 import equinox as eqx
 import jax
@@ -7,7 +7,7 @@ from jaxtyping import PRNGKeyArray
 
 from derl.agents.base import Clock, Experience
 from derl.agents.replay import Ring
-from derl.core.types import Rollout
+from derl.core.types import Rollout, join_rollouts
 
 
 def side_by_side(experiences: Experience) -> Experience:
@@ -19,6 +19,18 @@ def side_by_side(experiences: Experience) -> Experience:
     last_obs = experiences.rollout.last_obs
     flat = jax.tree.map(time_first, eqx.tree_at(lambda e: e.rollout.last_obs, experiences, experiences.rollout.obs))
     return eqx.tree_at(lambda e: e.rollout.last_obs, flat, last_obs.reshape(-1, *last_obs.shape[2:]))
+
+
+def sequences(rollouts: list[Experience], length: int) -> Experience:
+    """Consecutive rollouts as sequences of `length` rollouts each, side by side as if from more environments."""
+    joined = []
+    for start in range(0, len(rollouts), length):
+        *earlier, whole = rollouts[start : start + length]
+        for before in reversed(earlier):
+            behaviour = jnp.concatenate([before.behaviour, whole.behaviour])  # pyright: ignore
+            whole = Experience(join_rollouts(before.rollout, whole.rollout), behaviour)
+        joined.append(whole)
+    return joined[0] if len(joined) == 1 else side_by_side(jax.tree.map(lambda *xs: jnp.stack(xs), *joined))
 
 
 class SegmentReplay(eqx.Module):

@@ -25,7 +25,7 @@ class TensorBoard:
     def __init__(self, folder: Path, runs: Sequence[Run], from_step: int = 0):
         writer, root = writer_class(), folder / "tensorboard"
         # After a resumption, what was written past the checkpoint is superseded.
-        self.writers = [writer(str(root / self.name(run)), purge_step=from_step or None) for run in runs]
+        self.writers = [writer(str(root / self.name(run)), purge_step=from_step + 1) for run in runs]
 
     @staticmethod
     def name(run: Run) -> str:

@@ -19,7 +19,7 @@ from derl.training.checkpoint import from_numpy, load_checkpoint, read_metadata,
 from derl.training.config import Run
 from derl.training.folder import RunFolder
 from derl.training.loop import RunState
-from derl.training.population import Population
+from derl.training.population import Population, alike
 from derl.training.tensorboard import TensorBoard, writer_class
 
 PIECE_SECONDS = 0.5
@@ -44,7 +44,7 @@ class Progress:
 
 
 class Interrupted(DerlError):
-    """Training was stopped by the user; everything was saved."""
+    """Training was stopped by the user; what there is a place for was saved."""
 
 
 def groups_of(runs: int, size: int) -> list[list[int]]:
@@ -68,10 +68,13 @@ class Trainer:
         checkpoint_seconds: float = 30.0,
         tensorboard: bool = False,
     ):
+        require(cores is None or cores >= 1, f"cores must be at least 1, not {cores}")
+        require(population_size >= 1, f"population_size must be at least 1, not {population_size}")
         self.runs, self.folder = list(runs), folder
         self.cores = cores or available_cores()
         self.checkpoint_seconds = checkpoint_seconds
-        algorithms = [run.config.algorithm() for run in runs]
+        # All populations are of one structure: their states are kept in one checkpoint.
+        algorithms = alike([run.config.algorithm() for run in runs])
         # A resumed run keeps its groups, whatever cores it has now: programs of another size may round differently.
         size = group_size or min(-(-len(self.runs) // self.cores), population_size)
         self.groups = groups_of(len(self.runs), size)
@@ -203,8 +206,8 @@ class Trainer:
                 self.save()
                 saved = time.monotonic()
             if self._stop.is_set() and not finished:
-                where = "" if self.folder is None else f"; continue with: derl resume {self.folder.path}"
-                raise Interrupted(f"interrupted at {self.clock / self.iterations:.0%}, all saved{where}")
+                where = "" if self.folder is None else f", all saved; continue with: derl resume {self.folder.path}"
+                raise Interrupted(f"interrupted at {self.clock / self.iterations:.0%}{where}")
 
     def _advance(self, pool: ThreadPoolExecutor, stop: int) -> None:
         def move(i: int) -> RunState:
