@@ -12,7 +12,7 @@ import polars as pl
 import derl
 from derl.analysis import style
 from derl.analysis.beyond import write_beyond
-from derl.analysis.beyond_figures import best_published
+from derl.analysis.beyond_figures import MAXIMA, best_published
 from derl.analysis.curves import learning_curves, summarise
 from derl.analysis.figures import draw_line, plot_decoupling
 from derl.analysis.holding import holdings, longest
@@ -97,6 +97,8 @@ def own_table(frame: pl.DataFrame) -> str:
     rows = {
         "best possible return": [f"{h.optimum:.2f}" for h in found],
         "best published average": [f"{best_published(h.case.task).mean:.2f}" for h in found],
+        "best published maximum": [f"{best_published(h.case.task, MAXIMA).mean:.2f}" for h in found],
+        "`derl`, average": [f"{h.average:.2f}" for h in found],
         "`derl`, at the end": [f"{h.final:.2f}" for h in found],
         "seeds that hold the optimum": [f"{len(h.held)} of {h.runs}" for h in found],
         "from episode (median)": ["–" if h.median is None else f"{h.median:.0f}" for h in found],

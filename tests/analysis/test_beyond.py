@@ -6,7 +6,7 @@ import pytest
 
 from analysis.test_holding import results
 from derl.analysis.beyond import write_beyond
-from derl.analysis.beyond_figures import best_published, curves_figure, file_name, over, part_figure
+from derl.analysis.beyond_figures import MAXIMA, best_published, curves_figure, file_name, over, part_figure
 from derl.analysis.frames import Results
 from derl.experiments.beyond import ABLATION_TASKS, ABLATIONS, HOLDING
 from derl.experiments.cases import Case
@@ -34,7 +34,7 @@ def test_the_page_says_what_was_run_and_what_was_not(tmp_path):
     assert "Not run: DeepSea 10" in page
     assert "](without-no-optimism.png)" in page
     assert "no-mixture.png" not in page
-    assert "## Held out" not in page
+    assert "## Held out\n\nNot run." in page
     for name in ("curves", "time", "without-no-optimism"):
         assert tmp_path / f"{name}.png" in paths
         assert (tmp_path / f"{name}.png").stat().st_size > 5_000
@@ -43,6 +43,7 @@ def test_the_page_says_what_was_run_and_what_was_not(tmp_path):
 def test_the_best_published_average_is_the_papers():
     assert best_published("DeepSea-30").mean == 0.20
     assert best_published("Hallway-30-30").mean == pytest.approx(0.97)
+    assert best_published("DeepSea-20", MAXIMA).mean == pytest.approx(0.99)
 
 
 def test_time_goes_from_nothing_to_the_seconds_of_a_run():

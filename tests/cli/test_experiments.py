@@ -11,6 +11,7 @@ from derl.analysis.verdicts import Verdict
 from derl.cli.main import main
 from derl.cli.reproduce import explaining
 from derl.experiments.cases import case_of
+from derl.experiments.experiment import Part
 from derl.experiments.paper import cells
 from derl.experiments.planner import members_of
 from derl.experiments.store import Entry, Store
@@ -224,8 +225,11 @@ def test_reasons_for_differences_are_tested_by_their_options():
     """A number that differs asks for the runs that would explain it, a consistent one for none."""
     cell = next(c for c in cells() if (c.row, c.column, c.table) == ("PPO Count", "Hallway 10-10", "tab:mean_returns"))
     judged = [Verdict(cell, "differs"), Verdict(cells()[0], "consistent")]
-    found = {case.setting for case in explaining(judged, (0,)).cases}
+    parts = [Part((cells()[0].case,), (0, 1)), Part((cell.case,), (0,))]
+    tests = explaining(judged, parts)
+    found = {case.setting for case in tests.cases}
     assert "normalise_observations=false, normalise_rewards=false" in found
     assert "protocol.evaluation=greedy" in found
-    assert {case.recipe for case in explaining(judged, (0,)).cases} == {"ppo-count"}
-    assert not explaining(judged[1:], (0,)).cases
+    assert {case.recipe for case in tests.cases} == {"ppo-count"}
+    assert {seed for _, seed in tests.members()} == {0}
+    assert not explaining(judged[1:], parts).cases

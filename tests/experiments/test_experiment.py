@@ -213,3 +213,8 @@ def test_short_versions_find_their_way_back_to_the_papers_cases(name):
     whole = set(experiment(name).cases)
     assert {case for cases in names.values() for case in cases} == whole
     assert all(case in names for case in chosen.cases)
+
+
+def test_a_short_version_of_a_short_version_finds_its_way_back_too():
+    chosen, names = Reproduce(name="beyond", quick=True, only=("DeepSea-50",), episodes=1500).chosen()
+    assert all(case in names for case in chosen.cases)

@@ -15,8 +15,8 @@ from derl.experiments.cases import Case, case_of
 
 SHARE = 0.95
 """A policy holds the optimum from an episode on if so many of the later evaluations are optimal."""
-LEAST = 5
-"""How many evaluations must be left for a run to be said to hold it."""
+LAST = 0.25
+"""And it does so over this share of the training at least: a few good evaluations at the end hold nothing."""
 TOLERANCE, NOISY_TOLERANCE = 1e-3, 0.1
 """How far from the best possible return still counts, and where chance decides what an evaluation returns."""
 
@@ -33,6 +33,8 @@ class Holding:
     """The first optimal evaluation of each run."""
     stable: tuple[int | None, ...]
     """The evaluation from which on each run holds the optimum."""
+    average: float
+    """Mean return of all evaluations, as the paper's tables have it."""
     final: float
     """Mean return of the last tenth of the evaluations."""
     seconds: float | None
@@ -84,14 +86,11 @@ def is_optimal(returns: Float[np.ndarray, "..."], case: Case, optimum: float) ->
     return returns >= optimum - (NOISY_TOLERANCE if noisy else TOLERANCE)
 
 
-def stable_from(optimal: Bool[np.ndarray, " evaluations"], share: float = SHARE, least: int = LEAST) -> int | None:
-    """The first evaluation that is optimal and from which on at least `share` of at least `least` are.
-
-    One good evaluation at the very end is no sign of holding anything.
-    """
+def stable_from(optimal: Bool[np.ndarray, " evaluations"], share: float = SHARE, last: float = LAST) -> int | None:
+    """The first evaluation that is optimal and from which on at least `share` are, over the `last` part or more."""
     left = np.arange(len(optimal), 0, -1)
     later = np.cumsum(optimal[::-1])[::-1] / left
-    first = np.flatnonzero(optimal & (later >= share) & (left >= least))
+    first = np.flatnonzero(optimal & (later >= share) & (left >= last * len(optimal)))
     return int(first[0]) if len(first) else None
 
 
@@ -125,6 +124,7 @@ def _holding(case: Case, optimum: float, group: pl.DataFrame) -> Holding:
         round(float(episodes[-1])),
         tuple(first),
         tuple(stable),
+        float(mean_without_nan(returns.reshape(-1))),
         float(mean_without_nan(tail.reshape(-1))),
         seconds,
     )

@@ -29,6 +29,7 @@ def main(args: list[str]) -> None:
     """Evaluate and print a table."""
     command = tyro.cli(Evaluate, args=args, prog="derl evaluate")
     require(command.episodes >= 1, f"--episodes must be at least 1, not {command.episodes}")
+    require(0 <= command.seed < 2**31, f"--seed must be from 0 to {2**31 - 1}, not {command.seed}")
     use_compilation_cache()
     result = load(command.run)
     seats = ("exploiter", "explorer") if result.config.exploiter is not None else ("explorer",)

@@ -30,6 +30,7 @@ class Plot:
     def execute(self) -> list[Path]:
         """Write the figures."""
         require(self.episodes >= 1, f"--episodes must be at least 1, not {self.episodes}")
+        require(0 <= self.seed < 2**31, f"--seed must be from 0 to {2**31 - 1}, not {self.seed}")
         use_compilation_cache()
         result = load(self.run)
         out = self.run if self.out is None else self.out

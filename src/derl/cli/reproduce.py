@@ -50,13 +50,13 @@ class Reproduce(Running):
         require(
             self.episodes is None or self.episodes >= 100, "--episodes must be at least 100: one for each evaluation"
         )
-        small = quick(whole) if self.quick else whole
         episodes = self.episodes or (QUICK_EPISODES if self.quick else None)
+        small = quick(whole, episodes or QUICK_EPISODES) if self.quick else whole.narrowed(episodes=episodes)
         names: Names = {}
         for case in whole.cases:
             names.setdefault(case if episodes is None else shortened(case, episodes), []).append(case)
         seeds = None if self.seeds is None else parse_seeds(self.seeds)
-        chosen = small.narrowed(seeds=seeds, episodes=self.episodes)
+        chosen = small.narrowed(seeds=seeds)
         require(len(chosen.members()) > 0, f"{self.name}: nothing is left of it with these options")
         return chosen, names
 
@@ -80,12 +80,16 @@ def show_tables(name: str, judged: list[Verdict]) -> None:
             console.print(text(grid), markup=False, soft_wrap=True)
 
 
-def explaining(judged: list[Verdict], seeds: tuple[int, ...]) -> Experiment:
-    """The runs that tell whether the reasons for differences are the reasons."""
+def explaining(judged: list[Verdict], parts: Sequence[Part]) -> Experiment:
+    """The runs that tell whether the reasons for differences are the reasons, with the seeds of what differs."""
     differing = [v.cell for v in judged if v.outcome == "differs"]
-    tests = [reason.test(cell.case) for cell in differing for reason in reasons_for(cell)]
-    cases = tuple(dict.fromkeys(case for case in tests if case is not None))
-    return Experiment("explanations", (Part(cases, seeds),) if cases else (), "Tests of reasons for differences")
+    tests = []
+    for part in parts:
+        ours = [cell for cell in differing if cell.case in part.cases]
+        cases = [reason.test(cell.case) for cell in ours for reason in reasons_for(cell)]
+        tests.append(Part(tuple(dict.fromkeys(case for case in cases if case is not None)), part.seeds))
+    parts = tuple(part for part in tests if part.cases)
+    return Experiment("explanations", parts, "Tests of reasons for differences")
 
 
 def main(args: list[str]) -> None:
@@ -107,7 +111,7 @@ def main(args: list[str]) -> None:
     frame = frame_of(Store(command.store, read_only=True), plan.members, names)
     require(len(frame) > 0, "no run was finished; see derl status")
     if command.explain:
-        tests = explaining(verdicts(frame), chosen.parts[0].seeds)
+        tests = explaining(verdicts(frame), chosen.parts)
         more = run_experiment(tests, command, imported_modules()) if tests.cases else None
         if more is not None:
             names |= {member.case: [member.case] for member in more[0].members}

@@ -1,6 +1,7 @@
 """`derl status`: what is in the store, what of an experiment is left, and what failed."""
 
 import dataclasses
+import re
 from pathlib import Path
 
 import polars as pl
@@ -55,15 +56,21 @@ def show_store(store: Store) -> None:
         console.print(f"{text}; derl store prune removes older ones", soft_wrap=True)
 
 
+HEADS = re.compile(r"^(Deep|Hall)(Sea|way)-")
+
+
 def show_experiment(whole: Experiment, store: Store) -> None:
     """How much of an experiment is done, recipe by recipe and task by task."""
     stored, members = store.keys(), members_of(whole.members())
     tasks = list(dict.fromkeys(member.case.task for member in members))
-    table = Table(box=None, header_style="bold", title=whole.title or whole.name, title_justify="left")
+    title = whole.title or whole.name
+    table = Table(
+        box=None, header_style="bold", title=title, title_justify="left", padding=(0, 1, 0, 0), pad_edge=False
+    )
     table.add_column("recipe", no_wrap=True)
     for task in tasks:
-        # In two lines, so that all of the paper's tasks fit a terminal.
-        table.add_column(task.replace("-", "\n", 1), justify="right", no_wrap=True)
+        # In three lines, so that all of the paper's tasks fit a terminal of 80 columns.
+        table.add_column(HEADS.sub(r"\1\n\2\n", task), justify="right", no_wrap=True)
     for recipe in dict.fromkeys(member.case.recipe for member in members):
         cells = []
         for task in tasks:

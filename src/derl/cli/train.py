@@ -1,6 +1,7 @@
 """`derl train`: train a recipe on a task. Every setting of every part is a flag."""
 
 import dataclasses
+import itertools
 import time
 from pathlib import Path
 from typing import Any
@@ -45,9 +46,9 @@ class Train:
     recipe: str = DEFAULT_RECIPE
     """Where all other settings come from; see derl list."""
     explorer_kind: str | None = None
-    """Explore with another agent than the recipe's: a2c, ppo or dqn."""
+    """Explore with another agent than the recipe's: a2c, ppo, dqn, optimistic-dqn, episodic-a2c or bootstrapped-dqn."""
     exploiter_kind: str | None = None
-    """Exploit with another agent than the recipe's: a2c, ppo, dqn or none."""
+    """Exploit with another agent than the recipe's: one of the same, or none."""
     bonus_kind: str | None = None
     """Another bonus than the recipe's: none, count, hash-count, icm, rnd or ride."""
     config: Path | None = None
@@ -75,25 +76,43 @@ class Train:
         return Config(**{name: getattr(self, name) for name in names}, env_options=env_options).check()
 
 
+MANY = ("--env-option", "--vary")
+"""Flags that take several values, and may be given several times."""
+
+
+def one_spelling(args: list[str]) -> list[str]:
+    """Flags as they are looked for: `--env_option=a=1 --env-option b=2` is `--env-option a=1 b=2`."""
+    words: list[str] = []
+    many: dict[str, list[str]] = {}
+    flag = ""
+    for arg in args:
+        if not arg.startswith("--"):
+            (many[flag] if flag in MANY and not arg.startswith("-") else words).append(arg)
+            continue
+        name, equals, value = arg.partition("=")
+        flag = name.replace("_", "-")
+        if flag not in MANY:
+            words.append(f"{flag}{equals}{value}")
+            continue
+        many.setdefault(flag, []).extend([value] if equals else [])
+    return words + [word for flag, values in many.items() for word in (flag, *values)]
+
+
 def peek(args: list[str], flag: str) -> str | None:
-    """The value of a flag, before the real parsing (which needs to know it)."""
+    """The value of a flag, before the real parsing (which needs to know it). The last one counts, as there."""
+    found = None
     for i, arg in enumerate(args):
         if arg == flag and i + 1 < len(args):
-            return args[i + 1]
-        if arg.startswith(flag + "="):
-            return arg.partition("=")[2]
-    return None
+            found = args[i + 1]
+        elif arg.startswith(flag + "="):
+            found = arg.partition("=")[2]
+    return found
 
 
 def peek_many(args: list[str], flag: str) -> list[str]:
     """All values that follow a flag, before the real parsing."""
-    values = []
-    if flag in args:
-        for arg in args[args.index(flag) + 1 :]:
-            if arg.startswith("-"):
-                break
-            values.append(arg)
-    return values
+    rest = args[args.index(flag) + 1 :] if flag in args else []
+    return list(itertools.takewhile(lambda arg: not arg.startswith("-"), rest))
 
 
 def parse_value(text: str) -> Any:
@@ -142,6 +161,7 @@ def base_config(args: list[str], task: str, env_options: dict[str, Any]) -> Conf
     """The recipe (or earlier run) and the kinds of parts the flags name: these decide which other flags exist."""
     source = peek(args, "--config")
     if source is not None:
+        require(peek(args, "--recipe") is None, "--config and --recipe both say what to train: leave one out")
         config = RunFolder(Path(source).parent if Path(source).is_file() else source).open()[0]
         options = {**config.env_options, **env_options}
         config = dataclasses.replace(config, task=task or config.task, env_options=options)
@@ -176,6 +196,7 @@ def flags_for(config: Config) -> type[Train]:
 
 def parse(args: list[str]) -> tuple[Train, Config]:
     """The command, and the experiment it describes."""
+    args = one_spelling(args)
     asked = any(flag in args for flag in ("-h", "--help"))
     positional = args[0] if args and not args[0].startswith("-") else ""
     require(
@@ -187,7 +208,8 @@ def parse(args: list[str]) -> tuple[Train, Config]:
     shared = {f.name: getattr(config, f.name) for f in dataclasses.fields(Train) if hasattr(config, f.name)}
     shared = {name: value for name, value in shared.items() if name in {f.name for f in dataclasses.fields(Config)}}
     command = tyro.cli(flags_for(config), args=args, default=flags_for(config)(**shared), prog="derl train")
-    return command, command.to_config(dict(config.env_options))
+    # The recipe's name as it is spelt, whatever the case of the letters typed.
+    return command, dataclasses.replace(command.to_config(dict(config.env_options)), recipe=config.recipe)
 
 
 def default_folder(config: Config) -> Path:

@@ -51,6 +51,7 @@ class Watch:
     def execute(self, screen: Console = console) -> Path | None:
         """Play the episodes, show them on `screen`, and write the GIF."""
         require(self.episodes >= 1, f"--episodes must be at least 1, not {self.episodes}")
+        require(0 <= self.seed < 2**31, f"--seed must be from 0 to {2**31 - 1}, not {self.seed}")
         require(0 < self.fps <= 100, f"--fps must be between 0 and 100, not {self.fps:g}")
         use_compilation_cache()
         result = load(self.run)

@@ -52,6 +52,11 @@ HOLDING: dict[str, dict[str, Setting]] = {
 }
 """What the two parts that hold the optimum do, where it is hardest to hold."""
 HOLDING_TASKS = ("DeepSea-30", "Hallway-30-30")
+DEEP = (
+    Case.of("derl", "DeepSea-50", {"protocol.episodes": 3_000}),
+    Case.of("derl", "DeepSea-100", {"protocol.episodes": 5_000, "protocol.evaluate_every": 50}),
+)
+"""Larger tasks than the paper's."""
 BASELINE_TASKS = ("DeepSea-10", "DeepSea-20", "Hallway-10-10")
 ABLATION_TASKS = ("DeepSea-20", "Hallway-10-10")
 
@@ -81,8 +86,6 @@ def sensitivity() -> tuple[Case, ...]:
 
 def beyond() -> Experiment:
     """The recipe `derl` on everything."""
-    deep = Case.of("derl", "DeepSea-50", {"protocol.episodes": 3_000})
-    deepest = Case.of("derl", "DeepSea-100", {"protocol.episodes": 5_000, "protocol.evaluate_every": 50})
     parts = (
         Part(product(PAPER_TASKS, ("derl",)), TWENTY),
         Part(product(SENSITIVITY_TASKS, ("derl-hash-count", "derl-rnd")), TWENTY),
@@ -90,8 +93,8 @@ def beyond() -> Experiment:
         Part(held_out(), HELD_OUT_SEEDS),
         Part(ablations(), FIVE),
         Part(holding(), TEN),
-        Part((deep,), TWENTY),
-        Part((deepest,), TWO),
+        Part(DEEP[:1], TWENTY),
+        Part(DEEP[1:], TWO),
         Part(product(BASELINE_TASKS, ("bootdqn",)), TWENTY),
     )
     return Experiment("beyond", parts, "The library's own recipe, beyond the paper")

@@ -98,7 +98,7 @@ def find_experiment(name: str) -> Experiment:
     return read_experiment(name)
 
 
-def quick(whole: Experiment) -> Experiment:
+def quick(whole: Experiment, episodes: int = QUICK_EPISODES) -> Experiment:
     """A small version that keeps what an experiment compares: every algorithm, fewer values, seeds and episodes.
 
     Of several values of a setting the first, middle and last are kept. Most of its time is compilation, so the second
@@ -111,4 +111,4 @@ def quick(whole: Experiment) -> Experiment:
             cases = [case for case in whole.cases if (case.task, case.recipe) == (task, recipe)]
             if task == tasks[0] or recipe.partition("-")[2] in ("", "count"):
                 kept |= set(cases if len(cases) <= 3 else (cases[0], cases[len(cases) // 2], cases[-1]))
-    return whole.narrowed(seeds=(0, 1), episodes=QUICK_EPISODES, where=lambda case: case in kept)
+    return whole.narrowed(seeds=(0, 1), episodes=episodes, where=lambda case: case in kept)

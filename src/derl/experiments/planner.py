@@ -144,7 +144,9 @@ def population_size(config: Config, most: int = MOST_RUNS, memory: int = MEMORY_
 
 def expected_seconds(config: Config) -> float:
     """A rough guess of a run's time, for what has never been timed: gradient steps and the weights they touch."""
-    weights, per_rollout = parameters(config), config.algorithm().steps_per_iteration
+    # An ensemble is as many networks.
+    weights = parameters(config) * getattr(config.explorer, "heads", 1)
+    per_rollout = config.algorithm().steps_per_iteration
     cost = 2.5e-6
     for agent in filter(None, (config.explorer, config.exploiter)):
         updates = agent.updates(per_rollout) * (agent.epochs * agent.minibatches if isinstance(agent, PPO) else 1)

@@ -203,8 +203,8 @@ class Store:
     def seconds_of(self) -> Mapping[tuple[str, str], float]:
         """Seconds per step of every recipe and task that has been run for long enough to tell."""
         query = (
-            "SELECT recipe, task, SUM(seconds) / SUM(steps) FROM runs WHERE seconds > 0 AND steps >= 500000 "
-            "GROUP BY recipe, task"
+            "SELECT recipe, task, SUM(seconds) / SUM(steps) FROM runs WHERE seconds > 0 "
+            "GROUP BY recipe, task HAVING SUM(steps) >= 100000"
         )
         return {(recipe, task): rate for recipe, task, rate in self._rows(query)}
 

@@ -71,7 +71,7 @@ def main(argv: list[str]) -> int:
             return 130
         except DerlError as error:
             say(error=str(error))
-        except (MemoryError, RuntimeError, ValueError, TypeError, ArithmeticError, OSError) as error:
+        except Exception as error:  # A fault in a user's own part is this job's, not the worker's.
             say(error=f"{type(error).__name__}: {error}".splitlines()[0])
     return 0
 

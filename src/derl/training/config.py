@@ -160,7 +160,7 @@ def _replace(obj: Any, names: Sequence[str], value: Any, path: str) -> Any:
         value = _replace(old, names[1:], value, path)
     elif isinstance(old, float) and not isinstance(value, float):
         value = _number(value, path)
-    elif type(old) is int and isinstance(value, float) and value.is_integer():
+    elif (type(old) is int or old is None) and isinstance(value, float) and value.is_integer():
         value = int(value)
     _check_type(old, value, path)
     return dataclasses.replace(obj, **{names[0]: value})  # pyright: ignore[reportArgumentType]

@@ -69,6 +69,7 @@ class Trainer:
         tensorboard: bool = False,
     ):
         require(cores is None or cores >= 1, f"cores must be at least 1, not {cores}")
+        require(checkpoint_seconds >= 0, f"checkpoint_seconds must not be negative, it is {checkpoint_seconds}")
         require(population_size >= 1, f"population_size must be at least 1, not {population_size}")
         self.runs, self.folder = list(runs), folder
         self.cores = cores or available_cores()
@@ -82,10 +83,8 @@ class Trainer:
             Population([algorithms[i] for i in group], [runs[i].seed for i in group]) for group in self.groups
         ]
         self.protocol = runs[0].config.protocol
-        self.evaluation: dict[str, Any] = {
-            "episodes": self.protocol.evaluation_episodes,
-            "greedy": self.protocol.evaluation == "greedy",
-        }
+        greedy = self.protocol.evaluation == "greedy"
+        self.evaluation: dict[str, Any] = {"episodes": self.protocol.evaluation_episodes, "greedy": greedy}
         self.steps_per_iteration = algorithms[0].steps_per_iteration
         steps, every = self.protocol.budget(algorithms[0].env)
         self.iterations = max(1, steps // self.steps_per_iteration)

@@ -1,0 +1,57 @@
+"""Flags that decide which other flags exist: however they are spelt, they are heeded."""
+
+import pytest
+
+import derl
+from derl.cli.train import one_spelling, parse
+from derl.core.errors import DerlError
+from derl.training.config import expand
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ["--env-option", "stochastic=true", "mapping_seed=3"],
+        ["--env_option", "stochastic=true", "--env-option=mapping_seed=3"],
+        ["--env-option=stochastic=true", "--env_option", "mapping_seed=3"],
+    ],
+)
+def test_options_of_a_task_in_every_spelling(args):
+    config = parse(["DeepSea-5", *args, "--recipe", "a2c-count"])[1]
+    assert config.env_options == {"stochastic": True, "mapping_seed": 3}
+
+
+@pytest.mark.parametrize("flag", ["--bonus-kind", "--bonus_kind"])
+def test_kinds_in_every_spelling(flag):
+    assert type(parse(["DeepSea-5", "--recipe", "a2c-count", flag, "rnd"])[1].bonus).__name__ == "RND"
+    assert type(parse(["DeepSea-5", "--recipe", "a2c-count", f"{flag}=rnd"])[1].bonus).__name__ == "RND"
+
+
+def test_a_recomputed_bonus_looks_at_what_memory_keeps():
+    assert parse(["DeepSea-5", "--bonus-kind", "rnd"])[1].bonus.looks == "state"
+    assert parse(["DeepSea-5", "--recipe", "a2c", "--bonus-kind", "rnd"])[1].bonus.looks == "successor_after_reset"
+
+
+def test_varied_settings_add_up():
+    command = parse(["DeepSea-5", "--recipe", "a2c-count", "--vary", "bonus.scale=1,2", "--vary=explorer.gamma=0.9"])[0]
+    assert command.vary == ("bonus.scale=1,2", "explorer.gamma=0.9")
+
+
+def test_the_last_recipe_counts_and_is_called_by_its_name():
+    config = parse(["DeepSea-5", "--recipe", "a2c", "--recipe", "DEA2C-Count"])[1]
+    assert config == derl.recipe("dea2c-count", "DeepSea-5")
+
+
+def test_a_recipe_and_a_run_are_one_too_many(tmp_path):
+    with pytest.raises(DerlError, match="leave one out"):
+        parse(["DeepSea-5", "--recipe", "a2c", "--config", str(tmp_path)])
+
+
+def test_other_flags_are_left_alone():
+    assert one_spelling(["DeepSea-5", "--seeds=3,7", "-h"]) == ["DeepSea-5", "--seeds=3,7", "-h"]
+
+
+def test_a_budget_in_steps_is_a_whole_number():
+    config = derl.recipe("a2c-count", "DeepSea-5").with_value("protocol.steps", 600.0)
+    assert type(config.protocol.steps) is int
+    assert expand(config, [0])[0].config.check()
