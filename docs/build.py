@@ -18,6 +18,7 @@ from derl.analysis.figures import draw_line, plot_decoupling
 from derl.analysis.holding import holdings, longest
 from derl.analysis.paper_figures import write_all
 from derl.analysis.published import published, row_name
+from derl.analysis.verdicts import count_outcomes, verdicts
 from derl.envs.registry import PAPER_TASKS
 from derl.experiments.exchange import read_results
 from derl.experiments.paper import column_name
@@ -71,6 +72,16 @@ def table(found: dict[tuple[str, str], pl.DataFrame]) -> str:
             cells.append(f"{known.mean:.2f} ± {known.std:.2f}" if known else "")
         lines.append(f"| {row_name(recipe)} | " + " | ".join(cells) + " |")
     return "\n".join(lines)
+
+
+def progress(whole: pl.DataFrame) -> str:
+    """How much of Table 1 has been run, and how it compares."""
+    counts = count_outcomes([v for v in verdicts(whole) if v.cell.table == "tab:mean_returns"])
+    done = counts["consistent"] + counts["differs"]
+    return (
+        f"Of Table 1's {sum(counts.values())} averages {done} have been run: {counts['consistent']} are consistent with "
+        f"the published ones, {counts['differs']} differ ([all of them](docs/reproduction/README.md))."
+    )
 
 
 REFERENCE = {"a2c-count": 1020, "dea2c-count": 1089, "dedqn-count": 623, "ppo-count": 215, "a2c-icm": 564}
@@ -129,7 +140,7 @@ def main() -> None:
     found = frames(whole)
     for recipe in sorted({recipe for _, recipe in found}):
         draw_recipe(recipe, {task: found[task, recipe] for task in TASKS if (task, recipe) in found})
-    fill_in(ROOT / "README.md", table(found))
+    fill_in(ROOT / "README.md", f"{table(found)}\n\n{progress(whole)}")
     fill_in(ROOT / "docs" / "performance.md", speed_table())
     write_all(whole, ROOT / "docs" / "reproduction")
     own = read_results([ROOT / "results" / "beyond"])
