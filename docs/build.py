@@ -79,7 +79,7 @@ def progress(whole: pl.DataFrame) -> str:
     counts = count_outcomes([v for v in verdicts(whole) if v.cell.table == "tab:mean_returns"])
     done = counts["consistent"] + counts["differs"]
     return (
-        f"Of Table 1's {sum(counts.values())} averages {done} have been run: {counts['consistent']} are consistent with "
+        f"Of Table 1's {sum(counts.values())} averages {done} were run: {counts['consistent']} are consistent with "
         f"the published ones, {counts['differs']} differ ([all of them](docs/reproduction/README.md))."
     )
 

@@ -9,9 +9,10 @@ import subprocess
 import sys
 from collections import deque
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 
 import jax
+import jax.numpy as jnp
 import pytest
 
 import derl
@@ -81,6 +82,43 @@ class TestExamples:
             assert runs == "2"
             assert -0.01 <= float(average) <= float(maximum) <= 0.99
             assert float(final) <= float(maximum)
+
+
+class Corridor:
+    """What the example needs of a gymnax environment: three steps right end it, five steps are the limit."""
+
+    name, num_actions = "Corridor", 2
+
+    def observation_space(self, params):
+        return jnp.zeros((2,))
+
+    def reset_env(self, key, params):
+        return jnp.zeros(2), (jnp.asarray(0), jnp.asarray(0))
+
+    def step_env(self, key, state, action, params):
+        place, time = state[0] + action, state[1] + 1
+        return jnp.stack([place, time]), (place, time), params.pay * action, place >= 3, {}
+
+    def is_truncated(self, state, params):
+        return state[1] >= params.max_steps_in_episode
+
+
+def test_gymnax_environments_end_as_they_do_there():
+    env = load("06_gymnax.py").Gymnax(Corridor(), SimpleNamespace(max_steps_in_episode=3, pay=0.5))
+    assert (env.name, env.spec, env.max_episode_steps) == ("Corridor", derl.Spec(derl.Box((2,)), 2, True), 3)
+
+    def play(actions):
+        state, _ = env.reset(jax.random.key(0))
+        seen = []
+        for action in actions:
+            state, answer = env.step(jax.random.key(0), state, jnp.asarray(action))
+            ends = bool(answer.terminated), bool(answer.truncated)
+            seen.append((answer.obs.tolist(), float(answer.reward), ends))
+        return seen
+
+    # The goal at the limit is the task's own end; the limit alone is not. Last observations are the true ones.
+    assert play([1, 1, 1])[1:] == [([2.0, 2.0], 0.5, (False, False)), ([3.0, 3.0], 0.5, (True, False))]
+    assert play([0, 1, 0])[-1] == ([1.0, 3.0], 0.0, (False, True))
 
 
 def test_key_door_has_the_best_return_it_says():
