@@ -1,7 +1,7 @@
 """Environments of gymnax (1.0 or newer): one class makes any of them with discrete actions a task of ours.
 
 pip install gymnax
-python examples/06_gymnax.py [--task CartPole-v1] [--steps 100000]
+python examples/06_gymnax.py [--task CartPole-v1] [--steps 150000]
 """
 
 import argparse
@@ -55,19 +55,23 @@ class Gymnax(Environment[Any]):
 
 
 def main() -> None:
-    """Train DeA2C with RND on it."""
+    """Train PPO with RND on it, with rollouts long enough for episodes of hundreds of steps."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--task", default="CartPole-v1", help="one of gymnax's")
-    parser.add_argument("--steps", type=int, default=100_000, help="training steps, over all parallel environments")
+    parser.add_argument("--steps", type=int, default=150_000, help="training steps, over all parallel environments")
     arguments = parser.parse_args()
 
     import gymnax  # pyright: ignore[reportMissingImports]
 
     result = derl.train(
         Gymnax(*gymnax.make(arguments.task)),
-        "dea2c-count",
-        bonus=derl.RND(scale=0.1),
+        "ppo",
+        bonus=derl.RND(scale=0.01),
         seeds=2,
+        num_envs=8,
+        explorer__n_steps=64,
+        explorer__minibatches=8,
+        explorer__learning_rate=1e-3,
         protocol__steps=arguments.steps,
         protocol__evaluate_every=max(1, arguments.steps // 10),
     )
