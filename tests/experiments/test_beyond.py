@@ -1,10 +1,13 @@
 """The experiment on the library's own recipe, and that stored results survive what it added to the parts."""
 
+import jax
+import numpy as np
 import pytest
 
 from derl.experiments.beyond import ABLATIONS, beyond
 from derl.experiments.cases import case_of
 from derl.experiments.identity import ADDED, config_key, description
+from derl.training.population import Population
 from derl.training.recipes import recipe
 
 
@@ -36,3 +39,29 @@ def test_added_settings_count_only_where_they_change_something(name):
     changed = config.with_value("decoupling.mixture_weight", 0.5)
     assert description(changed)["decoupling"]["mixture_weight"] == 0.5
     assert config_key(changed) != config_key(config)
+
+
+def test_memories_that_are_never_full_are_the_same_memory():
+    config = recipe("derl", "DeepSea-10")
+    smaller = config.with_value("exploiter.capacity", 100_000)
+    assert config_key(smaller) == config_key(config)
+    assert config_key(config.with_value("exploiter.capacity", 10_000)) != config_key(config), "20,000 steps fill it"
+    # 120,000 steps.
+    config = recipe("derl", "Hallway-30-30")
+    assert config_key(config.with_value("exploiter.capacity", 100_000)) != config_key(config)
+    # Blocks of priorities are as large as the memory's root.
+    dqn = recipe("dedqn-count", "DeepSea-5").with_value("protocol.episodes", 1_000)
+    assert config_key(dqn.with_value("exploiter.capacity", 200_000)) == config_key(dqn)
+    dqn = dqn.with_value("exploiter.prioritised", True)
+    assert config_key(dqn.with_value("exploiter.capacity", 200_000)) != config_key(dqn)
+
+
+def test_a_memory_that_is_never_full_gives_the_same_numbers():
+    runs = []
+    for capacity in (400, 4_000):
+        config = recipe("derl", "DeepSea-5").with_value("exploiter.capacity", capacity)
+        population = Population([config.algorithm()], [1])
+        state = population.advance(population.init(), 0, 70)
+        runs.append(jax.tree.leaves((state.explorer.learner, state.exploiter.learner)))
+    for a, b in zip(*runs, strict=True):
+        np.testing.assert_array_equal(a, b)

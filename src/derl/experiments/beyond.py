@@ -37,6 +37,7 @@ ABLATIONS: dict[str, dict[str, Setting]] = {
     "no correction": {"exploiter.correction": "none"},
     "one-step returns": {"exploiter.gae_lambda": 0.0},
     "ten times the entropy bonus": {"exploiter.entropy_coef": 0.01},
+    "a short memory": {"exploiter.capacity": 6_000},
     "newest weights": {"exploiter.averaged": False},
     "average over a hundred updates": {"exploiter.average_share": 0.0},
     "Adam's usual memory, exploiter": {"exploiter.adam_beta2": 0.999},
@@ -57,6 +58,8 @@ DEEP = (
     Case.of("derl", "DeepSea-100", {"protocol.episodes": 5_000, "protocol.evaluate_every": 50}),
 )
 """Larger tasks than the paper's."""
+FORGETFUL = Case.of("derl", "DeepSea-50", {"protocol.episodes": 3_000, "exploiter.capacity": 100_000})
+"""The larger task with an exploiter that forgets its first 1,000 episodes."""
 BASELINE_TASKS = ("DeepSea-10", "DeepSea-20", "Hallway-10-10")
 ABLATION_TASKS = ("DeepSea-20", "Hallway-10-10")
 
@@ -95,6 +98,7 @@ def beyond() -> Experiment:
         Part(holding(), TEN),
         Part(DEEP[:1], TWENTY),
         Part(DEEP[1:], TWO),
+        Part((FORGETFUL,), FIVE),
         Part(product(BASELINE_TASKS, ("bootdqn",)), TWENTY),
     )
     return Experiment("beyond", parts, "The library's own recipe, beyond the paper")

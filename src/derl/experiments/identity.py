@@ -31,9 +31,29 @@ def as_before(part: Any) -> Any:
     return {name: value for name, value in part.items() if name not in ADDED or value != ADDED[name]}
 
 
+def never_full(config: Config) -> dict[str, int]:
+    """The agents whose memory the training does not fill, and how large a memory their class has by default.
+
+    One that is never full is like any other such, so it is described as that one. (Priorities are kept in blocks whose
+    size follows from the memory's, and short episodes may fill it sooner: these are described as they are.)
+    """
+    env = config.make_env()
+    if env.episode_length is None:
+        return {}
+    steps, found = config.protocol.budget(env)[0], {}
+    for seat in ("explorer", "exploiter"):
+        agent = getattr(config, seat)
+        usual = getattr(type(agent), "capacity", 0)
+        if min(getattr(agent, "capacity", 0), usual) >= steps and not getattr(agent, "prioritised", False):
+            found[seat] = usual
+    return found
+
+
 def description(config: Config) -> dict[str, Any]:
     """Everything that decides a run's numbers, except its seed. The recipe's name is a label and does not count."""
     data = json.loads(to_json(config))
+    for seat, capacity in never_full(config).items():
+        data[seat]["capacity"] = capacity
     # A task's options are its own business: one of them may have the name of such a setting.
     data = {name: part if name == "env_options" else as_before(part) for name, part in data.items()}
     data.pop("recipe")

@@ -42,7 +42,9 @@ EXPLORER = OptimisticDQN(
 EXPLOITER = EpisodicA2C(
     updates_per_step=1.0,
     batch_steps=128,
-    capacity=100_000,
+    # Everything. On the best way all goes well, and only old episodes still say what is wrong with leaving it: once
+    # they are forgotten, the entropy bonus wins.
+    capacity=1_000_000,
     learning_rate=1e-3,
     adam_epsilon=1e-5,
     # Once a task is solved, gradients are nearly nothing, and so is what Adam divides by. With its usual memory of a
