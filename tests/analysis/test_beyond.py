@@ -6,7 +6,7 @@ import pytest
 
 from analysis.test_holding import results
 from derl.analysis.beyond import write_beyond
-from derl.analysis.beyond_figures import MAXIMA, best_published, curves_figure, file_name, over, part_figure
+from derl.analysis.beyond_figures import MAXIMA, best_published, changed, curves_figure, file_name, over, part_figure
 from derl.analysis.frames import Results
 from derl.experiments.beyond import ABLATION_TASKS, ABLATIONS, HOLDING
 from derl.experiments.cases import Case
@@ -63,12 +63,12 @@ def test_sensitivity_is_drawn_beside_the_published(tmp_path):
 
 
 def test_a_part_is_drawn_beside_the_recipe():
-    parts = ABLATION_TASKS, ABLATIONS["no optimism"]
-    figure = part_figure(Results(frame((OWN, [SOLVED, SOLVED]), (WITHOUT, [NEVER]))), "no optimism", *parts)
+    pairs = changed(ABLATION_TASKS, ABLATIONS["no optimism"])
+    figure = part_figure(Results(frame((OWN, [SOLVED, SOLVED]), (WITHOUT, [NEVER]))), "no optimism", pairs)
     assert figure is not None
     # Two runs and a mean, one run and a mean, the optimum.
     assert len(figure.axes[0].lines) == 6
-    assert part_figure(Results(frame((OWN, [SOLVED]))), "no optimism", *parts) is None
+    assert part_figure(Results(frame((OWN, [SOLVED]))), "no optimism", pairs) is None
 
 
 def test_names_of_pictures():

@@ -12,6 +12,7 @@ from derl.analysis.beyond_figures import (
     OWN,
     SWEPT,
     best_published,
+    changed,
     curves_figure,
     file_name,
     part_figure,
@@ -27,6 +28,7 @@ from derl.experiments.beyond import (
     ABLATIONS,
     BASELINE_TASKS,
     DEEP,
+    FORGETFUL,
     HELD_OUT,
     HOLDING,
     HOLDING_TASKS,
@@ -34,6 +36,9 @@ from derl.experiments.beyond import (
 )
 from derl.experiments.cases import Case
 from derl.experiments.paper import column_name
+
+
+FORGETS = "a memory of 100,000 steps"
 
 
 def write_beyond(frame: pl.DataFrame, folder: Path | str, paper: pl.DataFrame | None = None) -> list[Path]:
@@ -45,9 +50,10 @@ def write_beyond(frame: pl.DataFrame, folder: Path | str, paper: pl.DataFrame | 
     paths = []
     figures = {"curves": curves_figure(results, others), "time": curves_figure(results, others, axis="seconds")}
     figures["sensitivity"] = sensitivity_figure(found)
-    for tasks, changed in ((ABLATION_TASKS, ABLATIONS), (HOLDING_TASKS, HOLDING)):
-        for name, changes in changed.items():
-            figures[file_name(name)] = part_figure(results, name, tasks, changes)
+    for tasks, ablations in ((ABLATION_TASKS, ABLATIONS), (HOLDING_TASKS, HOLDING)):
+        for name, changes in ablations.items():
+            figures[file_name(name)] = part_figure(results, name, changed(tasks, changes))
+    figures[file_name(FORGETS)] = part_figure(results, FORGETS, [(DEEP[0], FORGETFUL)])
     shown = []
     for name, figure in figures.items():
         if figure is not None:
@@ -85,7 +91,9 @@ def beyond_page(found: Mapping[Case, Holding], figures: Sequence[str] = ()) -> s
     unheld = [(f"{column_name(t)}: {n}", Case.of(OWN, t, c)) for t in HOLDING_TASKS for n, c in HOLDING.items()]
     parts += _section("Without what holds the optimum", unheld, found)
     parts += [f"![{name}]({file_name(name)}.png)" for name in HOLDING if file_name(name) in figures]
-    parts += _section("Larger tasks", [(column_name(c.task), c) for c in DEEP], found)
+    larger = [(column_name(c.task), c) for c in DEEP]
+    parts += _section("Larger tasks", [*larger, (f"{column_name(FORGETFUL.task)}: {FORGETS}", FORGETFUL)], found)
+    parts += [f"![{FORGETS}]({file_name(FORGETS)}.png)"] if file_name(FORGETS) in figures else []
     compared = [(column_name(t), Case.of("bootdqn", t)) for t in BASELINE_TASKS]
     parts += _section("Bootstrapped DQN with random priors", compared, found)
     return "\n\n".join(parts) + "\n"

@@ -97,19 +97,23 @@ def file_name(ablation: str) -> str:
     return "without-" + "-".join(words.split())
 
 
-def part_figure(results: Results, ablation: str, tasks: Sequence[str], changes: Mapping[str, Setting]) -> Figure | None:
+def changed(tasks: Sequence[str], changes: Mapping[str, Setting]) -> list[tuple[Case, Case]]:
+    """The recipe and the same with a part changed, on each task."""
+    return [(Case.of(OWN, task), Case.of(OWN, task, changes)) for task in tasks]
+
+
+def part_figure(results: Results, ablation: str, pairs: Sequence[tuple[Case, Case]]) -> Figure | None:
     """The recipe and the same with a part changed: every run as a thin line, the mean as a thick one."""
-    changed = {task: Case.of(OWN, task, changes) for task in tasks}
-    if not any(case in results for case in changed.values()):
+    if not any(other in results for _, other in pairs):
         return None
     with style.styled():
         figure = style.new_figure(7.2, 2.6)
-        panels = figure.subplots(1, len(tasks))
-        for axes, task in zip(panels, tasks, strict=True):
-            _runs(axes, results, Case.of(OWN, task), "derl", style.VERMILLION)
-            _runs(axes, results, changed[task], ablation, style.BLUE)
-            axes.axhline(make(task).optimal_return or np.nan, color=style.INK, linewidth=1, linestyle=DASHED)
-            axes.set_title(column_name(task), loc="left")
+        panels = figure.subplots(1, len(pairs), squeeze=False)[0]
+        for axes, (recipe, other) in zip(panels, pairs, strict=True):
+            _runs(axes, results, recipe, "derl", style.VERMILLION)
+            _runs(axes, results, other, ablation, style.BLUE)
+            axes.axhline(make(recipe.task).optimal_return or np.nan, color=style.INK, linewidth=1, linestyle=DASHED)
+            axes.set_title(column_name(recipe.task), loc="left")
             axes.set_xlabel(LABELS["episodes"])
         panels[0].set_ylabel("Return")
         handles, labels = panels[-1].get_legend_handles_labels()
