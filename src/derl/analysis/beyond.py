@@ -37,7 +37,6 @@ from derl.experiments.beyond import (
 from derl.experiments.cases import Case
 from derl.experiments.paper import column_name
 
-
 FORGETS = "a memory of 100,000 steps"
 
 
