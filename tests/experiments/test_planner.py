@@ -69,6 +69,12 @@ def test_weights_are_counted_about_right():
     assert parameters(recipe("a2c-count", "DeepSea-10")) == pytest.approx(exact, rel=0.1)
 
 
+def test_an_ensemble_is_as_many_networks():
+    ensemble = recipe("bootdqn", "DeepSea-10")
+    assert parameters(ensemble) == 20 * parameters(ensemble.with_value("explorer.heads", 1))
+    assert population_size(ensemble) < population_size(ensemble.with_value("explorer.heads", 1))
+
+
 def test_equal_runs_are_one_run():
     twice = [
         *product(["DeepSea-5"], ["a2c-count"]),

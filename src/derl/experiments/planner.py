@@ -109,7 +109,9 @@ def parameters(config: Config) -> int:
     """About how many weights a run's networks have. Counted by hand: asking JAX for shapes takes too long."""
     spec = config.make_env().spec
     inputs = int(np.prod(spec.observation.shape)) if isinstance(spec.observation, Box) else spec.observation.size
-    learners = [agent.hidden for agent in (config.explorer, config.exploiter) if agent is not None]
+    agents = [agent for agent in (config.explorer, config.exploiter) if agent is not None]
+    # An ensemble has as many as heads.
+    learners = [agent.hidden for agent in agents for _ in range(getattr(agent, "heads", 1))]
     learners += [config.bonus.hidden] if hasattr(config.bonus, "hidden") else []  # pyright: ignore
     # Each has two networks: actor and critic, network and target, predictor and target.
     return 2 * sum(sum(a * b for a, b in pairwise((inputs, *hidden, 16))) for hidden in learners)
@@ -144,9 +146,7 @@ def population_size(config: Config, most: int = MOST_RUNS, memory: int = MEMORY_
 
 def expected_seconds(config: Config) -> float:
     """A rough guess of a run's time, for what has never been timed: gradient steps and the weights they touch."""
-    # An ensemble is as many networks.
-    weights = parameters(config) * getattr(config.explorer, "heads", 1)
-    per_rollout = config.algorithm().steps_per_iteration
+    weights, per_rollout = parameters(config), config.algorithm().steps_per_iteration
     cost = 2.5e-6
     for agent in filter(None, (config.explorer, config.exploiter)):
         updates = agent.updates(per_rollout) * (agent.epochs * agent.minibatches if isinstance(agent, PPO) else 1)
