@@ -1,16 +1,20 @@
 """Checkpoints: whole or not at all, ours or refused."""
 
 import errno
+import json
 import os
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 from safetensors.numpy import save_file
 
 from derl.core.errors import DerlError
-from derl.training.checkpoint import load_checkpoint, read_metadata, save_checkpoint, write_atomically
+from derl.training.checkpoint import filled, load_checkpoint, read_metadata, save_checkpoint, whole, write_atomically
 
 TREE = {
     "key": jax.random.key(7),
@@ -31,6 +35,48 @@ def test_everything_comes_back_bit_for_bit(tmp_path):
         np.testing.assert_array_equal(back[name], TREE[name])
         assert back[name].dtype == TREE[name].dtype
     assert float(back["nested"][0]) == 1.5
+
+
+@given(
+    arrays(
+        st.sampled_from([np.float32, np.int32, np.bool_]),
+        st.tuples(*[st.integers(0, 3)] * 3),
+        elements=st.sampled_from([0, 0, 0, 1]),
+    )
+)
+def test_what_is_not_written_comes_back(value):
+    kept = filled(value)
+    if value.size:
+        assert kept.shape[1] == max((i + 1 for i in range(value.shape[1]) if value[:, i].any()), default=0)
+    np.testing.assert_array_equal(whole(kept, value.shape[1]), value)
+
+
+def test_the_empty_part_of_a_memory_is_not_written(tmp_path):
+    path = tmp_path / "c.safetensors"
+    memory = jnp.zeros((2, 100_000)).at[1, 2].set(-0.0).at[0, 0].set(5.0)
+    save_checkpoint(path, {"memory": memory}, {})
+    assert path.stat().st_size < 1_000
+    back = load_checkpoint(path, jax.eval_shape(lambda: {"memory": memory}))
+    assert np.asarray(back["memory"]).tobytes() == np.asarray(memory).tobytes()
+    with pytest.raises(DerlError, match=r"another configuration.*memory"):
+        load_checkpoint(path, {"memory": jnp.zeros((2, 99_999))})
+
+
+def test_a_checkpoint_of_the_first_version_is_read(tmp_path):
+    path = tmp_path / "c.safetensors"
+    header = {"format": "derl-checkpoint", "version": "1", "metadata": '{"clock": 3}'}
+    save_file({"memory": np.zeros((2, 5), np.float32)}, path, metadata=header)
+    assert read_metadata(path) == {"clock": 3}
+    assert load_checkpoint(path, {"memory": jnp.ones((2, 5))})["memory"].tolist() == [[0.0] * 5] * 2
+
+
+@pytest.mark.parametrize("lengths", [{"other": 3}, {"memory": 1}, {"memory": "x"}])
+def test_lengths_that_make_no_sense_are_refused(tmp_path, lengths):
+    path = tmp_path / "c.safetensors"
+    header = {"format": "derl-checkpoint", "version": "2", "metadata": "{}", "lengths": json.dumps(lengths)}
+    save_file({"memory": np.zeros((2, 5), np.float32)}, path, metadata=header)
+    with pytest.raises(DerlError, match="damaged"):
+        load_checkpoint(path, {"memory": jnp.ones((2, 5))})
 
 
 def test_a_missing_file(tmp_path):

@@ -1,4 +1,7 @@
-"""A run's whole state in one safetensors file, written atomically. No pickle: a checkpoint is safe to load."""
+"""A run's whole state in one safetensors file, written atomically. No pickle: a checkpoint is safe to load.
+
+What a memory does not hold yet is not written: a memory of a million steps costs what is in it.
+"""
 
 import json
 import os
@@ -14,7 +17,9 @@ from safetensors.numpy import save
 from derl.core.errors import DerlError
 
 FORMAT = "derl-checkpoint"
-VERSION = 1
+VERSION = 2
+READS = ("1", "2")
+"""Version 1 had every array whole."""
 
 
 def write_atomically(path: Path, data: bytes) -> None:
@@ -52,14 +57,40 @@ def from_numpy(value: np.ndarray, leaf: Any) -> Any:
     return jax.random.wrap_key_data(jnp.asarray(value)) if is_key(leaf) else jnp.asarray(value)
 
 
+def filled(value: np.ndarray) -> np.ndarray:
+    """What is written of an array: without the zeros that end its second dimension, the rows of a memory not full yet.
+
+    The first dimension is that of the runs. Zeros of bits, not of value: -0.0 is kept.
+    """
+    if value.ndim < 2 or value.size == 0:
+        return value
+    used = value.view(np.uint8).reshape(*value.shape[:2], -1).any(axis=(0, 2))
+    last = np.flatnonzero(used[::-1])
+    return np.ascontiguousarray(value[:, : len(used) - last[0] if len(last) else 0])
+
+
+def whole(value: np.ndarray, length: int) -> np.ndarray:
+    """The array of which `filled` left the beginning."""
+    missing = [(0, 0)] * value.ndim
+    missing[1] = (0, length - value.shape[1])
+    return np.pad(value, missing)
+
+
 def save_checkpoint(path: Path, tree: Any, metadata: dict[str, Any]) -> None:
     """Write every array of `tree`, and `metadata` (anything JSON can hold)."""
+    arrays = {name: to_numpy(leaf) for name, leaf in flatten(tree).items()}
+    kept = {name: filled(value) for name, value in arrays.items()}
+    lengths = {name: value.shape[1] for name, value in arrays.items() if value.shape != kept[name].shape}
     header = {"format": FORMAT, "version": str(VERSION), "metadata": json.dumps(metadata)}
-    write_atomically(path, save({name: to_numpy(leaf) for name, leaf in flatten(tree).items()}, metadata=header))
+    write_atomically(path, save(kept, metadata=header | {"lengths": json.dumps(lengths)}))
 
 
 def read_metadata(path: Path) -> dict[str, Any]:
     """The metadata of a checkpoint, after checking that it is one of ours."""
+    return json.loads(_header(path)["metadata"])
+
+
+def _header(path: Path) -> dict[str, str]:
     try:
         with safe_open(path, framework="numpy") as file:
             header = file.metadata() or {}
@@ -69,16 +100,16 @@ def read_metadata(path: Path) -> dict[str, Any]:
         raise DerlError(f"{path} is damaged or not a checkpoint ({error}); nothing was changed") from None
     if header.get("format") != FORMAT:
         raise DerlError(f"{path} was not written by derl; nothing was changed")
-    if header.get("version") != str(VERSION):
+    if header.get("version") not in READS:
         raise DerlError(
             f"{path} has format {header.get('version')}, this derl reads {VERSION}; use the derl that wrote it"
         )
-    return json.loads(header["metadata"])
+    return header
 
 
 def load_checkpoint(path: Path, template: Any) -> Any:
     """The saved tree; `template` (arrays or shapes) says what it must look like."""
-    read_metadata(path)
+    lengths = json.loads(_header(path).get("lengths", "{}"))
     expected = flatten(template)
     try:
         with safe_open(path, framework="numpy") as file:
@@ -86,8 +117,10 @@ def load_checkpoint(path: Path, template: Any) -> Any:
             if names != set(expected):
                 odd = sorted(names ^ set(expected))[0]
                 raise DerlError(f"{path} belongs to another configuration or version of derl (it differs at {odd})")
-            leaves = [_restore(path, name, file.get_tensor(name), leaf) for name, leaf in expected.items()]
-    except (SafetensorError, OSError, ValueError) as error:
+            values = {name: file.get_tensor(name) for name in expected}
+            values |= {name: whole(values[name], length) for name, length in lengths.items()}
+            leaves = [_restore(path, name, values[name], leaf) for name, leaf in expected.items()]
+    except (SafetensorError, OSError, ValueError, LookupError, TypeError) as error:
         raise DerlError(f"{path} is damaged ({error}); nothing was changed") from None
     return jax.tree.unflatten(jax.tree.structure(template), leaves)
 
