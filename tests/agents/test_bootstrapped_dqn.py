@@ -1,8 +1,12 @@
 """An ensemble: who acts, who learns from what, and what is bootstrapped from."""
 
+import dataclasses
+
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pytest
 
 from agents.building import ACTIONS, KEY, SPEC, random_rollout
 from derl.agents import BootstrappedDQN
@@ -27,7 +31,7 @@ BATCH = Memory(
 
 def parts(state, networks, obs):
     """Each network's own values plus twice its prior's."""
-    learnt, prior = (jax.vmap(lambda n: n(obs))(nets) for nets in (networks, state.optimism.priors))
+    learnt, prior = (jax.vmap(lambda n: n(obs))(nets) for nets in (networks, state.extra.priors))
     return np.asarray(learnt + 2.0 * prior)
 
 
@@ -43,22 +47,41 @@ def test_one_network_acts_for_a_rollout_and_the_mean_is_greedy():
     np.testing.assert_array_equal(AGENT.settled_log_probs(state, obs).argmax(-1), values.mean(0).argmax(-1))
 
 
-def test_each_network_bootstraps_from_itself_and_learns_only_from_its_own_steps():
+@pytest.mark.parametrize("double", [True, False])
+def test_each_network_bootstraps_from_its_own_target_and_learns_only_from_its_own_steps(double):
+    agent = dataclasses.replace(AGENT, double=double)
     state = AGENT.init(KEY, SPEC, 2, 4)
+    # A target of other networks, upside down: their best action is not the networks'.
+    turned = jax.tree.map(lambda x: -2 * x, AGENT.init(jax.random.key(8), SPEC, 2, 4).learner.network)
+    state = eqx.tree_at(lambda s: s.learner.target, state, turned)
     mask = jnp.asarray([[True, False], [True, True], [False, False]])
     q = parts(state, state.learner.network, BATCH.obs)
-    after = parts(state, state.learner.network, BATCH.bootstrap_obs)
+    chooser = parts(state, state.learner.network, BATCH.bootstrap_obs)
+    after = parts(state, turned, BATCH.bootstrap_obs)
+    assert (chooser.argmax(-1) != after.argmax(-1)).any()
     wanted = 0.0
     for k in range(3):
         for b in range(2):
-            target = float(BATCH.reward[b] + BATCH.discount[b] * after[k, b].max())
+            best = (chooser if double else after)[k, b].argmax()
+            target = float(BATCH.reward[b] + BATCH.discount[b] * after[k, b, best])
             wanted += float(mask[k, b]) * (q[k, b, int(BATCH.action[b])] - target) ** 2 / 2
-    loss, gradient = jax.value_and_grad(lambda n: AGENT.ensemble_loss(n, state, BATCH, mask)[0])(state.learner.network)
+    loss, gradient = jax.value_and_grad(lambda n: agent.ensemble_loss(n, state, BATCH, mask)[0])(state.learner.network)
     np.testing.assert_allclose(loss, wanted, rtol=1e-4)
     norms = np.asarray(jax.vmap(lambda g: sum(jnp.abs(x).sum() for x in jax.tree.leaves(g)))(gradient))
     assert norms[0] > 0
     assert norms[1] > 0
     assert norms[2] == 0
+
+
+@pytest.mark.parametrize(("probability", "learns"), [(1e-9, False), (1.0, True)])
+def test_a_step_is_for_a_network_with_the_given_probability(probability, learns):
+    agent = dataclasses.replace(AGENT, mask_probability=probability)
+    state = agent.observe(agent.init(KEY, SPEC, 2, 4), jnp.asarray(0), Experience(random_rollout(0)))
+    learner, _ = agent.gradient_step(state, KEY, jnp.asarray(0), None)
+    changed = jax.tree.map(
+        lambda a, b: (a != b).reshape(3, -1).any(1), learner.network.mlp.weights, state.learner.network.mlp.weights
+    )
+    assert np.array(jax.tree.leaves(changed)).any(0).tolist() == [learns] * 3
 
 
 def test_it_learns_from_memory_and_leaves_its_priors_alone():
@@ -68,5 +91,5 @@ def test_it_learns_from_memory_and_leaves_its_priors_alone():
     assert float(metrics["updated"]) == 1
     changed = jax.tree.map(lambda a, b: bool((a != b).any()), learnt.learner.network, state.learner.network)
     assert any(jax.tree.leaves(changed))
-    same = jax.tree.map(lambda a, b: bool((a == b).all()), learnt.optimism.priors, state.optimism.priors)
+    same = jax.tree.map(lambda a, b: bool((a == b).all()), learnt.extra.priors, state.extra.priors)
     assert all(jax.tree.leaves(same))

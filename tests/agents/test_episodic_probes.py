@@ -27,7 +27,7 @@ def learnt():
     _, state = train(algorithms, 800)
     assert (np.asarray(state.failed_at) == -1).all()
     obs = algorithms[0].env.look(jnp.arange(STATES))
-    look = jax.jit(jax.vmap(lambda s: (s.acting.value(obs), AGENT.greedy(s, obs))))
+    look = jax.jit(jax.vmap(lambda s: (s.learner.acting.value(obs), AGENT.greedy(s, obs))))
     values, greedy = (np.asarray(x) for x in look(state.exploiter))
     return {name: (values[i], greedy[i]) for i, name in enumerate(TASKS)}
 

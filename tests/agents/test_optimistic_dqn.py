@@ -39,7 +39,7 @@ def state_with(agent, tries):
     """A fresh agent with random networks, and actions tried so often."""
     state = agent.init(KEY, SPEC, 2, 4)
     networks = [QNetwork(random_mlp(SPEC.observation, (6,), ACTIONS, seed), False) for seed in (1, 2)]
-    where = lambda s: (s.learner.network, s.learner.target, s.optimism)  # noqa: E731
+    where = lambda s: (s.learner.network, s.learner.target, s.extra)  # noqa: E731
     return eqx.tree_at(where, state, (*networks, Tries(jnp.asarray(tries, jnp.int32))))
 
 
@@ -70,7 +70,7 @@ def test_tries_are_counted_as_they_are_observed():
     state = AGENT.observe(state, jnp.asarray(0), Experience(rollout))
     wanted = np.zeros((6, 3))
     np.add.at(wanted, (np.asarray(rollout.obs), np.asarray(rollout.action)), 1)
-    np.testing.assert_array_equal(state.optimism.count, wanted)
+    np.testing.assert_array_equal(state.extra.count, wanted)
 
 
 def test_it_learns_only_through_its_network():
@@ -79,7 +79,16 @@ def test_it_learns_only_through_its_network():
     state = AGENT.observe(state, jnp.asarray(0), experience)
     learnt, metrics = jax.jit(AGENT.learn, static_argnums=2)(state, KEY, SPEC, jnp.asarray(0), experience)
     assert float(metrics["updated"]) == 1
-    np.testing.assert_array_equal(learnt.optimism.count, state.optimism.count)
+    assert all((a != b).any() for a, b in zip(*map(network_weights, (learnt, state)), strict=True))
+    np.testing.assert_array_equal(learnt.extra.count, state.extra.count)
+    # Optimism stands beside the values: more of it in all actions of a state moves its target, not its own value.
+    lazy = dataclasses.replace(AGENT, optimism_weight=0.0)
+    unmoved, _ = jax.jit(lazy.learn, static_argnums=2)(state, KEY, SPEC, jnp.asarray(0), experience)
+    assert any((a != b).any() for a, b in zip(*map(network_weights, (learnt, unmoved)), strict=True))
+
+
+def network_weights(state) -> list[np.ndarray]:
+    return [np.asarray(w) for w in state.learner.network.mlp.weights]
 
 
 @pytest.mark.parametrize(

@@ -56,6 +56,25 @@ def test_memories_that_are_never_full_are_the_same_memory():
     assert config_key(dqn.with_value("exploiter.capacity", 200_000)) != config_key(dqn)
 
 
+def test_lambda_is_part_of_a_run_only_where_it_is_read():
+    config = recipe("derl", "DeepSea-10")
+    assert config_key(config.with_value("bonus.scale", 100.0)) == config_key(config)
+    assert config_key(config.with_value("bonus.increment", 100.0)) != config_key(config)
+    both = config.with_value("explorer_reward", "both")
+    assert config_key(both.with_value("bonus.scale", 100.0)) != config_key(both)
+    paper = recipe("a2c-count", "DeepSea-10").with_value("explorer_reward", "intrinsic")
+    assert config_key(paper.with_value("bonus.scale", 100.0)) != config_key(paper)
+
+
+@pytest.mark.parametrize(("reward", "same"), [("intrinsic", True), ("both", False)])
+def test_lambda_is_read_where_it_weighs_something(reward, same):
+    config = recipe("derl", "DeepSea-4").with_value("explorer_reward", reward)
+    runs = [config.with_value("bonus.scale", scale).algorithm() for scale in (0.01, 100.0)]
+    population = Population(runs, [1, 1])
+    learnt = population.advance(population.init(), 0, 60).explorer.learner.network
+    assert all((np.asarray(leaf[0]) == np.asarray(leaf[1])).all() for leaf in jax.tree.leaves(learnt)) == same
+
+
 def test_a_memory_that_is_never_full_gives_the_same_numbers():
     runs = []
     for capacity in (400, 4_000):

@@ -28,12 +28,9 @@ def test_deep_sea_is_solved_because_of_optimism():
         assert solved == (weight > 0), f"seed {seed}, optimism {weight}: {late}"
 
 
-def test_hallway_is_solved_whatever_lambda():
-    lambdas = [0.01, 100.0]
-    returns = late_returns("Hallway-10-2", "derl", 200, vary={"bonus.scale": lambdas})
+def test_hallway_is_solved_whatever_the_count_increment():
+    returns = late_returns("Hallway-10-2", "derl", 200, vary={"bonus.increment": [0.01, 100.0]})
     assert all((late >= 1.8 - 1e-3).all() for late in returns.values()), returns
-    for seed in (0, 1):
-        np.testing.assert_array_equal(returns[seed, lambdas[0]], returns[seed, lambdas[1]])
 
 
 def test_bootstrapped_dqn_solves_a_small_sea():

@@ -23,10 +23,10 @@ NUMBERS: dict[tuple[str, str], tuple[float, float, float]] = {
     ("dea2c-count-kl", "DeepSea-5"): (1630.08, 1627.17, 172.138),
     ("deppo-count", "Hallway-4-2"): (1300.32, 1303.26, 243.082),
     ("dedqn-icm", "DeepSea-5"): (1626.51, 1683.87, 153.675),
-    ("derl", "DeepSea-5"): (1889.79, 3406.99, 136.553),
-    ("derl-hash-count", "Hallway-4-2"): (1698.05, 2757.06, 181.003),
-    ("derl-rnd", "DeepSea-5"): (4103.99, 3252.66, 206.851),
-    ("bootdqn", "Hallway-4-2"): (41968.4, 0.0, 116.42),
+    ("derl", "DeepSea-5"): (1889.79, 3383.26, 460.275),
+    ("derl-hash-count", "Hallway-4-2"): (1695.53, 2739.52, 487.778),
+    ("derl-rnd", "DeepSea-5"): (4103.99, 3253.18, 575.168),
+    ("bootdqn", "Hallway-4-2"): (29257.7, 0.0, 69.2262),
 }
 
 

@@ -51,6 +51,8 @@ class BootstrappedDQN(DQN):
     mask_probability: float = 0.5
     """Probability with which a step is for a network to learn from."""
 
+    version: ClassVar[int] = 2
+    tabulates: ClassVar[bool] = True
     constrainable: ClassVar[bool] = False
 
     def init(self, key: PRNGKeyArray, spec: Spec, num_envs: int, rollout_length: int) -> DQNState:
@@ -71,21 +73,21 @@ class BootstrappedDQN(DQN):
         return Ensemble(networks, heads.priors, self.prior_scale)(obs)
 
     def preferences(self, state: DQNState, obs: Array, clock: Clock) -> Float[Array, "*b A"]:
-        chosen = jax.random.randint(jax.random.fold_in(state.optimism.key, clock), (), 0, self.heads)
-        return jnp.take(self.values(state.optimism, state.learner.network, obs), chosen, axis=0)
+        chosen = jax.random.randint(jax.random.fold_in(state.extra.key, clock), (), 0, self.heads)
+        return jnp.take(self.values(state.extra, state.learner.network, obs), chosen, axis=0)
 
     def settled_log_probs(self, state: DQNState, obs: Array) -> Float[Array, "*b A"]:
-        mean = self.values(state.optimism, state.learner.network, obs).mean(0)
+        mean = self.values(state.extra, state.learner.network, obs).mean(0)
         return epsilon_greedy(mean, self.epsilon_end)
 
     def greedy(self, state: DQNState, obs: Array) -> Int[Array, "*b"]:
-        return jnp.argmax(self.values(state.optimism, state.learner.network, obs).mean(0), axis=-1)
+        return jnp.argmax(self.values(state.extra, state.learner.network, obs).mean(0), axis=-1)
 
     def ensemble_loss(
         self, networks: Any, state: DQNState, batch: Memory, mask: Bool[Array, "K B"]
     ) -> tuple[Float[Array, ""], Metrics]:
         """The sum of each network's loss on the steps that are its own."""
-        heads, learner = state.optimism, state.learner
+        heads, learner = state.extra, state.learner
         assert batch.discount is not None
         assert batch.bootstrap_obs is not None
         q = self.values(heads, networks, batch.obs)
@@ -94,14 +96,14 @@ class BootstrappedDQN(DQN):
         target = batch.reward + batch.discount * select(q_target, jnp.argmax(chooser, axis=-1))
         q_t = jax.vmap(select, in_axes=(0, None))(q, batch.action)
         losses = jax.vmap(q_loss)(q_t, target, mask.astype(jnp.float32))
-        return losses.sum(), {"loss": losses.mean(), "q": q_t.mean()}
+        return losses.sum(), {"q_loss": losses.mean(), "q_value": q_t.mean()}
 
     def gradient_step(self, state: DQNState, key, clock, constraint, bonus=None) -> tuple[Learner, Metrics]:
         index, _ = self.draw(state, key, clock)
         batch = jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:])[index], state.replay.data)
         batch = self.refresh(state, batch, bonus)
         # Which steps are whose follows from their place in memory, which spares keeping it.
-        draws = jax.vmap(lambda i: jax.random.uniform(jax.random.fold_in(state.optimism.key, i), (self.heads,)))(index)
+        draws = jax.vmap(lambda i: jax.random.uniform(jax.random.fold_in(state.extra.key, i), (self.heads,)))(index)
         mask = jnp.less(draws.T, self.mask_probability)
         learner = state.learner
         gradient, metrics = eqx.filter_grad(self.ensemble_loss, has_aux=True)(learner.network, state, batch, mask)

@@ -148,7 +148,7 @@ class DQN(Agent[DQNState]):
             weight = jax.lax.dynamic_update_slice_in_dim(weight, jnp.where(invalid, 0.0, kept), start, 0)
             added = Priorities(weight.reshape(added.weight.shape), added.highest)
             learner = eqx.tree_at(lambda s: s.priorities, learner, added)
-        return DQNState(learner, state.replay.write(clock, rows), tail, state.optimism)
+        return DQNState(learner, state.replay.write(clock, rows), tail, state.extra)
 
     def loss(
         self, network: QNetwork, learner: Learner, batch: Memory, weight, constraint

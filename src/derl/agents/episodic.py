@@ -10,7 +10,7 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from derl.agents.a2c import policy_loss, value_loss
 from derl.agents.actor_critic import ActorCritic, ActorCriticAgent, Correction, entropy
-from derl.agents.base import Clock, Experience, Metrics, learn_if
+from derl.agents.base import Clock, Experience, Metrics, comparison, learn_if
 from derl.agents.divergences import mean_divergence
 from derl.agents.episodes import EpisodeReplay, Episodes
 from derl.agents.returns import select
@@ -27,17 +27,17 @@ class EpisodicLearner(eqx.Module):
     """A running average of the network's weights."""
     opt_state: optax.OptState
 
+    @property
+    def acting(self) -> ActorCritic:
+        """The network whose policy counts."""
+        return self.network if self.average is None else self.average
+
 
 class EpisodicState(eqx.Module):
     """What the agent has learnt and remembers."""
 
     learner: EpisodicLearner
     replay: EpisodeReplay
-
-    @property
-    def acting(self) -> ActorCritic:
-        """The network whose policy counts."""
-        return self.learner.network if self.learner.average is None else self.learner.average
 
 
 class EpisodicA2C(ActorCriticAgent):
@@ -73,10 +73,10 @@ class EpisodicA2C(ActorCriticAgent):
         return EpisodicState(EpisodicLearner(fresh.network, average, fresh.opt_state), replay)
 
     def logits(self, state: EpisodicState, obs: Array, clock: Clock) -> Float[Array, "*b A"]:  # pyright: ignore
-        return state.acting.actor(obs)
+        return state.learner.acting.actor(obs)
 
     def greedy(self, state: EpisodicState, obs: Array) -> Int[Array, "*b"]:  # pyright: ignore
-        return jnp.argmax(state.acting.actor(obs), axis=-1)
+        return jnp.argmax(state.learner.acting.actor(obs), axis=-1)
 
     def observe(self, state: EpisodicState, clock: Clock, experience: Experience) -> EpisodicState:  # pyright: ignore
         rollout, log_mu = experience.rollout, experience.behaviour
@@ -108,7 +108,6 @@ class EpisodicA2C(ActorCriticAgent):
         }
         total = metrics["policy_loss"] + self.value_coef * metrics["value_loss"]
         total = total - self.entropy_coef * metrics["entropy"]
-        metrics["importance_weight"] = (jnp.exp(log_rho) * alive).mean()
         if newest.constraint is not None:
             near = newest.constraint
             metrics["divergence"] = mean_divergence(
@@ -134,7 +133,11 @@ class EpisodicA2C(ActorCriticAgent):
                 updates = optax.tree.get(opt_state, "count")
                 rate = jnp.minimum(self.average_rate, 1 / (1 + self.average_share * updates))
                 average = jax.tree.map(lambda a, w: a + rate * (w - a), average, network)
-            return EpisodicLearner(network, average, opt_state), metrics | {"grad_norm": norm}
+            learner = EpisodicLearner(network, average, opt_state)
+            if experience.behaviour is not None:
+                log_pi = learner.acting.log_probs(experience.rollout.obs)
+                metrics |= comparison(log_pi, experience.behaviour, experience.rollout.action)
+            return learner, metrics | {"grad_norm": norm}
 
         # The predicate is shared by a population, so this stays a branch; the memory is only read inside it.
         learner, metrics = learn_if(replay.ready(clock), step, state.learner)

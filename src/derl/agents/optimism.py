@@ -141,10 +141,3 @@ class DistilledOptimism(Optimism[Distilled]):
 
     def term(self, state: Distilled, obs: Array) -> Float[Array, "*b A"]:
         return jnp.clip(self.errors(state.predictor, state.target, obs), 0.0, 1.0) ** self.power
-
-
-OPTIMISMS: dict[str, type[AnyOptimism]] = {
-    "count": CountOptimism,
-    "hash": HashOptimism,
-    "distilled": DistilledOptimism,
-}

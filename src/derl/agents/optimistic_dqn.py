@@ -41,7 +41,7 @@ class OptimisticDQN(DQN):
 
     @property
     def untried(self) -> AnyOptimism:
-        """The part that knows what was tried."""
+        """The part that knows what was tried. An agent with one of your own is a subclass that gives it here."""
         if self.optimism == "count":
             return CountOptimism(self.optimism_power)
         if self.optimism == "hash":
@@ -51,11 +51,11 @@ class OptimisticDQN(DQN):
     def init(self, key: PRNGKeyArray, spec: Spec, num_envs: int, rollout_length: int) -> DQNState:
         state = super().init(key, spec, num_envs, rollout_length)
         untried = self.untried.init(jax.random.fold_in(key, 1), spec)
-        return eqx.tree_at(lambda s: s.optimism, state, untried, is_leaf=lambda x: x is None)
+        return eqx.tree_at(lambda s: s.extra, state, untried, is_leaf=lambda x: x is None)
 
     def term(self, state: DQNState, obs: Array) -> Float[Array, "*b A"]:
         """C o(s, .)."""
-        return self.optimism_weight * jax.lax.stop_gradient(self.untried.term(state.optimism, obs))
+        return self.optimism_weight * jax.lax.stop_gradient(self.untried.term(state.extra, obs))
 
     def preferences(self, state: DQNState, obs: Array, clock: Clock) -> Float[Array, "*b A"]:
         return super().preferences(state, obs, clock) + self.term(state, obs)
@@ -66,9 +66,7 @@ class OptimisticDQN(DQN):
     def observe(self, state: DQNState, clock: Clock, experience: Experience) -> DQNState:
         state = super().observe(state, clock, experience)
         rollout = experience.rollout
-        return eqx.tree_at(
-            lambda s: s.optimism, state, self.untried.observe(state.optimism, rollout.obs, rollout.action)
-        )
+        return eqx.tree_at(lambda s: s.extra, state, self.untried.observe(state.extra, rollout.obs, rollout.action))
 
     def refresh(self, state: DQNState, batch: Memory, bonus: CurrentBonus | None) -> Memory:
         batch = super().refresh(state, batch, bonus)

@@ -57,8 +57,8 @@ class DQNState(eqx.Module):
     replay: Ring[Memory]
     tail: Rollout
     """The last n - 1 steps: their n-step sums wait for what comes next."""
-    optimism: Any = None
-    """What an optimistic agent knows about how often actions were tried."""
+    extra: Any = None
+    """What kinds of DQN have beside: an optimistic one how often actions were tried, an ensemble its priors."""
 
 
 def q_loss(

@@ -28,16 +28,14 @@ from derl.experiments.beyond import (
     ABLATIONS,
     BASELINE_TASKS,
     DEEP,
-    FORGETFUL,
     HELD_OUT,
     HOLDING,
     HOLDING_TASKS,
     SENSITIVITY_TASKS,
+    UNHELD,
 )
 from derl.experiments.cases import Case
 from derl.experiments.paper import column_name
-
-FORGETS = "a memory of 100,000 steps"
 
 
 def write_beyond(frame: pl.DataFrame, folder: Path | str, paper: pl.DataFrame | None = None) -> list[Path]:
@@ -52,7 +50,8 @@ def write_beyond(frame: pl.DataFrame, folder: Path | str, paper: pl.DataFrame | 
     for tasks, ablations in ((ABLATION_TASKS, ABLATIONS), (HOLDING_TASKS, HOLDING)):
         for name, changes in ablations.items():
             figures[file_name(name)] = part_figure(results, name, changed(tasks, changes))
-    figures[file_name(FORGETS)] = part_figure(results, FORGETS, [(DEEP[0], FORGETFUL)])
+    for name, case in UNHELD.items():
+        figures[file_name(name)] = part_figure(results, name, [(DEEP[0], case)])
     shown = []
     for name, figure in figures.items():
         if figure is not None:
@@ -91,8 +90,9 @@ def beyond_page(found: Mapping[Case, Holding], figures: Sequence[str] = ()) -> s
     parts += _section("Without what holds the optimum", unheld, found)
     parts += [f"![{name}]({file_name(name)}.png)" for name in HOLDING if file_name(name) in figures]
     larger = [(column_name(c.task), c) for c in DEEP]
-    parts += _section("Larger tasks", [*larger, (f"{column_name(FORGETFUL.task)}: {FORGETS}", FORGETFUL)], found)
-    parts += [f"![{FORGETS}]({file_name(FORGETS)}.png)"] if file_name(FORGETS) in figures else []
+    larger += [(f"{column_name(case.task)}: {name}", case) for name, case in UNHELD.items()]
+    parts += _section("Larger tasks", larger, found)
+    parts += [f"![{name}]({file_name(name)}.png)" for name in UNHELD if file_name(name) in figures]
     compared = [(column_name(t), Case.of("bootdqn", t)) for t in BASELINE_TASKS]
     parts += _section("Bootstrapped DQN with random priors", compared, found)
     return "\n\n".join(parts) + "\n"

@@ -15,6 +15,8 @@ MANY_EPISODES: dict[str, Setting] = {"protocol.evaluation_episodes": 1024, "prot
 
 HELD_OUT: tuple[tuple[str, dict[str, Setting]], ...] = (
     ("DeepSea-20", {"env_options.mapping_seed": 1001.0}),
+    ("DeepSea-20", {"env_options.mapping_seed": 1003.0}),
+    ("DeepSea-20", {"env_options.mapping_seed": 1004.0}),
     ("DeepSea-30", {"env_options.mapping_seed": 1002.0}),
     ("DeepSea-20", {"env_options.stochastic": True, "protocol.episodes": 5_000, **MANY_EPISODES}),
     ("Hallway-5-30", {}),
@@ -42,10 +44,21 @@ ABLATIONS: dict[str, dict[str, Setting]] = {
     "average over a hundred updates": {"exploiter.average_share": 0.0},
     "Adam's usual memory, exploiter": {"exploiter.adam_beta2": 0.999},
     "Adam's shortest memory, exploiter": {"exploiter.adam_beta2": 0.9},
+    "Adam's smaller epsilon, exploiter": {"exploiter.adam_epsilon": 1e-5},
     "Adam's usual memory, explorer": {"explorer.adam_beta2": 0.999},
     "explorer sees both rewards": {"explorer_reward": "both"},
 }
 """The recipe with one part changed."""
+KNOBS: dict[str, tuple[float, float]] = {
+    "explorer.optimism_weight": (1.1, 9.9),
+    "explorer.learning_rate": (3e-4, 3e-3),
+    "explorer.target_rate": (0.08, 0.75),
+    "decoupling.mixture_weight": (0.1, 0.9),
+    "exploiter.learning_rate": (3e-4, 3e-3),
+    "exploiter.entropy_coef": (3e-4, 3e-3),
+    "exploiter.adam_epsilon": (1e-5, 9e-5),
+}
+"""What the recipe has in place of lambda and the decay, a third and three times as large: are these to be tuned?"""
 SHORT_AVERAGE: dict[str, Setting] = {"exploiter.average_share": 0.0}
 HOLDING: dict[str, dict[str, Setting]] = {
     "Adam's usual memory, short average": {"exploiter.adam_beta2": 0.999, **SHORT_AVERAGE},
@@ -58,8 +71,17 @@ DEEP = (
     Case.of("derl", "DeepSea-100", {"protocol.episodes": 5_000, "protocol.evaluate_every": 50}),
 )
 """Larger tasks than the paper's."""
-FORGETFUL = Case.of("derl", "DeepSea-50", {"protocol.episodes": 3_000, "exploiter.capacity": 100_000})
-"""The larger task with an exploiter that forgets its first 1,000 episodes."""
+SHORT_MEMORY: dict[str, Setting] = {"exploiter.capacity": 100_000}
+SMALL_EPSILON: dict[str, Setting] = {"exploiter.adam_epsilon": 1e-5}
+UNHELD: dict[str, Case] = {
+    name: Case.of("derl", "DeepSea-50", {"protocol.episodes": 3_000, **changes})
+    for name, changes in {
+        "a memory of 100,000 steps": SHORT_MEMORY,
+        "Adam's smaller epsilon": SMALL_EPSILON,
+        "a memory of 100,000 steps and Adam's smaller epsilon": SHORT_MEMORY | SMALL_EPSILON,
+    }.items()
+}
+"""The larger task without what holds it: an exploiter that forgets its first 1,000 episodes, or minds noise more."""
 BASELINE_TASKS = ("DeepSea-10", "DeepSea-20", "Hallway-10-10")
 ABLATION_TASKS = ("DeepSea-20", "Hallway-10-10")
 
@@ -79,8 +101,17 @@ def holding() -> tuple[Case, ...]:
     return tuple(Case.of("derl", task, changes) for task in HOLDING_TASKS for changes in HOLDING.values())
 
 
+def knobs() -> tuple[Case, ...]:
+    """The recipe with its own numbers changed."""
+    values = [{name: value} for name, pair in KNOBS.items() for value in pair]
+    return tuple(Case.of("derl", task, changes) for task in ABLATION_TASKS for changes in values)
+
+
 def sensitivity() -> tuple[Case, ...]:
-    """The paper's sweeps of lambda and of the count increment."""
+    """The paper's sweeps of lambda and of the count increment.
+
+    The recipe does not read lambda: the runs of all its values are one run, made once.
+    """
     return (
         *product(SENSITIVITY_TASKS, ("derl",), vary={"bonus.scale": LAMBDAS}),
         *product(SENSITIVITY_TASKS, ("derl",), vary={"bonus.increment": INCREMENTS}),
@@ -93,12 +124,14 @@ def beyond() -> Experiment:
         Part(product(PAPER_TASKS, ("derl",)), TWENTY),
         Part(product(SENSITIVITY_TASKS, ("derl-hash-count", "derl-rnd")), TWENTY),
         Part(sensitivity(), TWENTY),
-        Part(held_out(), HELD_OUT_SEEDS),
+        Part(held_out(), HELD_OUT_SEEDS[:10]),
         Part(ablations(), FIVE),
         Part(holding(), TEN),
         Part(DEEP[:1], TWENTY),
         Part(DEEP[1:], TWO),
-        Part((FORGETFUL,), FIVE),
-        Part(product(BASELINE_TASKS, ("bootdqn",)), TWENTY),
+        Part(tuple(UNHELD.values()), FIVE),
+        Part(product(BASELINE_TASKS, ("bootdqn",)), FIVE),
+        Part(product(PAPER_TASKS, ("derl",)), HELD_OUT_SEEDS[:5]),
+        Part(knobs(), FIVE),
     )
     return Experiment("beyond", parts, "The library's own recipe, beyond the paper")

@@ -62,8 +62,9 @@ def explorer_rewards(algorithm: Algorithm, r_e: Float[Array, "T E"], r_i: Float[
 
 
 def bonus_weight(algorithm: Algorithm) -> float | Array:
-    """lambda; 1 where the bonus is measured by its own recent size, which would contain lambda too."""
-    return 1.0 if algorithm.bonus.normalise == "recent" else algorithm.bonus.scale
+    """lambda; 1 where it would weigh nothing: a bonus alone, measured by its own recent size."""
+    alone = algorithm.explorer_reward == "intrinsic" and algorithm.bonus.normalise == "recent"
+    return 1.0 if alone else algorithm.bonus.scale
 
 
 def key_for(key: PRNGKeyArray, clock: Clock, purpose: int) -> PRNGKeyArray:
@@ -194,12 +195,13 @@ def update_exploiter(
     """The exploiter learns from the explorer's rollouts, with the extrinsic reward, every T_Dec rollouts."""
     exploiter, decoupling = algorithm.exploiter, algorithm.decoupling
     assert exploiter is not None
-    if decoupling.denominator == "updated":
-        log_mu = algorithm.explorer.log_probs(state.explorer, experience.rollout.obs, clock)
-        experience = Experience(experience.rollout, jax.lax.stop_gradient(log_mu))
+    # A memory keeps who acted: in the long run the explorer after its update is nobody's policy.
     state = eqx.tree_at(
         lambda s: s.exploiter, state, exploiter.observe(state.exploiter, clock, experience), is_leaf=lambda x: x is None
     )
+    if decoupling.denominator == "updated":
+        log_mu = algorithm.explorer.log_probs(state.explorer, experience.rollout.obs, clock)
+        experience = Experience(experience.rollout, jax.lax.stop_gradient(log_mu))
     state, experience = gather_data(algorithm, state, key, clock, experience)
     if algorithm.constrained[1]:
         exploring = algorithm.explorer.log_probs(state.explorer, experience.rollout.obs, clock)

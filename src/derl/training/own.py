@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
-from derl.agents import BootstrappedDQN, EpisodicA2C, OptimisticDQN
+from derl.agents import AnyAgent, BootstrappedDQN, EpisodicA2C, OptimisticDQN
 from derl.bonuses import RND, Count, HashCount, NoBonus
 from derl.bonuses.base import AnyBonus
 from derl.training.algorithm import Decoupling
@@ -17,10 +17,7 @@ Q_LEARNING: dict[str, Any] = {
     "collect_steps": 0,
     "n_steps": 1,
     "batch_size": 128,
-    "capacity": 100_000,
     "learning_rate": 1e-3,
-    "adam_epsilon": 1e-5,
-    "max_grad_norm": 10.0,
     "target_rate": 0.25,
     "epsilon_start": 0.0,
     "epsilon_end": 0.0,
@@ -30,7 +27,10 @@ Q_LEARNING: dict[str, Any] = {
 EXPLORER = OptimisticDQN(
     **Q_LEARNING,
     updates_per_step=2.0,
+    capacity=100_000,
+    adam_epsilon=1e-5,
     adam_beta2=0.9,
+    max_grad_norm=10.0,
     recompute_bonus=True,
     # All actions start equal: what makes a difference is optimism, and soon what was learnt.
     output_gain=0.01,
@@ -46,7 +46,9 @@ EXPLOITER = EpisodicA2C(
     # they are forgotten, the entropy bonus wins.
     capacity=1_000_000,
     learning_rate=1e-3,
-    adam_epsilon=1e-5,
+    # Adam makes a full step out of however little gradients say, down to this. Smaller, and a state of DeepSea-50, seen
+    # once in twenty updates, is moved as far by noise as by what is known of it.
+    adam_epsilon=3e-5,
     # Once a task is solved, gradients are nearly nothing, and so is what Adam divides by. With its usual memory of a
     # thousand steps (0.999), the next gradient that is not nothing moves every weight by 32 learning rates; with this
     # one, by 10. A still shorter one divides by noise: DeepSea-30 was lost now and then.
@@ -67,8 +69,24 @@ BOOTSTRAPPED = BootstrappedDQN(
     updates_per_step=1.0,
     heads=20,
     prior_scale=5.0,
+    mask_probability=1.0,
+    double=False,
+    hidden=(50, 50),
+    capacity=10_000,
+    adam_epsilon=1e-8,
+    # None in bsuite.
+    max_grad_norm=1e9,
+    # The two hidden layers' gains make 2: so the priors have the size that bsuite's initialisation gives them.
+    output_gain=0.5,
 )
-"""Bootstrapped DQN with random priors, as bsuite sets it (which copies its target every 4 updates)."""
+"""Bootstrapped DQN with random priors, as bsuite sets it, but that it copies its target every 4 updates."""
+
+AGENTS: dict[str, AnyAgent] = {
+    "optimistic-dqn": EXPLORER,
+    "episodic-a2c": EXPLOITER,
+    "bootstrapped-dqn": BOOTSTRAPPED,
+}
+"""The agents of these recipes by their kind, as they are when put into another recipe."""
 
 BONUSES: dict[str, tuple[AnyBonus, str]] = {
     "count": (Count(normalise="recent", capped=False), "count"),
