@@ -62,15 +62,18 @@ def attainable(env: AnyEnvironment) -> float | None:
     """The best return of a policy that sees only the observation.
 
     Hallway's best return needs a memory unless the stays fit the time exactly: whoever sees only his position cannot
-    leave the goal, for free, after the last stay that pays. He stays to the end, or never and goes to and fro.
+    leave the goal, for free, after the last stay that pays. He stays to the end, or never and goes to and fro. Where
+    the goal is too far for the time there is, he goes left and pays nothing.
     """
     if not isinstance(env, Hallway):
         return env.optimal_return
     distance = np.arange(1, env.length_left + 1) if env.random_start else np.array([env.length_left])
-    left = env.horizon - distance
+    left = np.maximum(env.horizon - distance, 0)
     arrival = env.goal_reward - env.move_cost * distance
     staying = arrival + env.stay_reward * (left // env.stay_duration) - env.stay_cost * left
-    return float(max(staying.mean(), (arrival - env.move_cost * (left // 2)).mean()))
+    passing = arrival - env.move_cost * (left // 2)
+    reached = distance <= env.horizon
+    return float(max(0.0, *(np.where(reached, way, 0.0).mean() for way in (staying, passing))))
 
 
 def longest(frame: pl.DataFrame) -> pl.DataFrame:
@@ -87,7 +90,12 @@ def is_optimal(returns: Float[np.ndarray, "..."], case: Case, optimum: float) ->
 
 
 def stable_from(optimal: Bool[np.ndarray, " evaluations"], share: float = SHARE, last: float = LAST) -> int | None:
-    """The first evaluation that is optimal and from which on at least `share` are, over the `last` part or more."""
+    """The first evaluation that is optimal and from which on at least `share` are, over the `last` part or more.
+
+    None for a run that does not end so: its last evaluation has to be optimal, too.
+    """
+    if not optimal[-1]:
+        return None
     left = np.arange(len(optimal), 0, -1)
     later = np.cumsum(optimal[::-1])[::-1] / left
     first = np.flatnonzero(optimal & (later >= share) & (left >= last * len(optimal)))
