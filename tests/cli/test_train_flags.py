@@ -32,6 +32,26 @@ def test_a_recomputed_bonus_looks_at_what_memory_keeps():
     assert parse(["DeepSea-5", "--recipe", "a2c", "--bonus-kind", "rnd"])[1].bonus.looks == "successor_after_reset"
 
 
+@pytest.mark.parametrize(
+    ("args", "recipe", "parts"),
+    [
+        (["--bonus-kind", "hash-count"], "derl-hash-count", ("explorer", "bonus")),
+        (["--bonus-kind", "rnd"], "derl-rnd", ("explorer", "bonus")),
+        (["--recipe", "dea2c-count", "--exploiter-kind", "episodic-a2c"], "derl", ("exploiter",)),
+        (["--recipe", "dea2c-count", "--explorer-kind", "optimistic-dqn"], "derl", ("explorer",)),
+        (["--recipe", "dea2c-count", "--exploiter-kind", "ppo"], "deppo-count", ("exploiter",)),
+    ],
+)
+def test_a_kind_is_the_part_of_the_recipe_that_has_it(args, recipe, parts):
+    config, known = parse(["DeepSea-5", *args])[1].check(), derl.recipe(recipe, "DeepSea-5")
+    assert all(getattr(config, part) == getattr(known, part) for part in parts)
+
+
+def test_a_bonus_the_own_recipe_is_not_made_for_is_measured_like_its_own():
+    config = parse(["DeepSea-5", "--bonus-kind", "icm"])[1].check()
+    assert (type(config.bonus).__name__, config.bonus.normalise) == ("ICM", "recent")
+
+
 def test_varied_settings_add_up():
     command = parse(["DeepSea-5", "--recipe", "a2c-count", "--vary", "bonus.scale=1,2", "--vary=explorer.gamma=0.9"])[0]
     assert command.vary == ("bonus.scale=1,2", "explorer.gamma=0.9")

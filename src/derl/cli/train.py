@@ -9,7 +9,7 @@ from typing import Any
 import tyro
 from rich.table import Table
 
-from derl.agents import AnyAgent, make_agent
+from derl.agents import AnyAgent
 from derl.analysis.published import published
 from derl.analysis.result import Result
 from derl.api import DEFAULT_RECIPE, train
@@ -170,22 +170,12 @@ def base_config(args: list[str], task: str, env_options: dict[str, Any]) -> Conf
     hallway = family(make(config.task, **config.env_options)) == "Hallway"
     explorer, exploiter, bonus = (peek(args, f"--{part}-kind") for part in ("explorer", "exploiter", "bonus"))
     if explorer is not None:
-        known = recipes.BASELINES.get(explorer)
-        agent = make_agent(explorer) if known is None else known(hallway)
-        config = dataclasses.replace(config, explorer=agent)
+        config = dataclasses.replace(config, explorer=recipes.agent_of(explorer, hallway))
     if exploiter == "none":
         config = dataclasses.replace(config, exploiter=None)
     elif exploiter is not None:
-        known = recipes.EXPLOITERS.get(f"de{exploiter}")
-        agent = make_agent(exploiter) if known is None else known(hallway)
-        config = dataclasses.replace(config, exploiter=agent)
-    if bonus is not None:
-        made = recipes.bonus_of("a2c", bonus, hallway)
-        if config.explorer.recomputes and getattr(made, "looks", "") == "successor_after_reset":
-            # The paper's choice needs what follows a reset, which a memory of steps does not have.
-            made = dataclasses.replace(made, looks="state")  # pyright: ignore[reportCallIssue]
-        config = dataclasses.replace(config, bonus=made)
-    return config
+        config = dataclasses.replace(config, exploiter=recipes.agent_of(exploiter, hallway, exploits=True))
+    return config if bonus is None else recipes.with_bonus(config, bonus, hallway)
 
 
 def flags_for(config: Config) -> type[Train]:

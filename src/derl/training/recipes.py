@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import equinox as eqx
 
-from derl.agents import A2C, DQN, PPO, AnyAgent
+from derl.agents import A2C, DQN, PPO, AnyAgent, OptimisticDQN, make_agent
 from derl.bonuses import ICM, RIDE, RND, Count, HashCount, NoBonus, make_bonus
 from derl.bonuses.base import AnyBonus
 from derl.core.errors import UnknownNameError
@@ -17,6 +17,8 @@ from derl.envs import make
 from derl.envs.registry import family
 from derl.training.algorithm import Decoupling
 from derl.training.config import Config, Protocol
+from derl.training.own import AGENTS as OWN_AGENTS
+from derl.training.own import BONUSES as OWN_BONUSES
 from derl.training.own import OWN, own_recipe
 
 Family = str
@@ -109,6 +111,28 @@ def bonus_of(algorithm: str, bonus: str, hallway: bool) -> AnyBonus:
     if (algorithm, bonus) in BONUS_OF:
         return BONUS_OF[algorithm, bonus][hallway]
     return plain[bonus] if bonus in plain else make_bonus(bonus)
+
+
+def with_bonus(config: Config, bonus: str, hallway: bool) -> Config:
+    """A configuration with the bonus of another recipe: of the library's own, if it has the library's own explorer."""
+    if isinstance(config.explorer, OptimisticDQN) and bonus in OWN_BONUSES:
+        made, optimism = OWN_BONUSES[bonus]
+        return replace(config, bonus=made, explorer=replace(config.explorer, optimism=optimism))
+    made = bonus_of("a2c", bonus, hallway)
+    if config.explorer.recomputes:
+        # The paper's choice needs what follows a reset, which a memory of steps does not have.
+        looks = {"looks": "state"} if getattr(made, "looks", "") == "successor_after_reset" else {}
+        # An optimistic explorer weighs its bonus against what is untried, whatever the bonus's own size.
+        made = replace(made, normalise=config.bonus.normalise, **looks)
+    return replace(config, bonus=made)
+
+
+def agent_of(kind: str, hallway: bool, exploits: bool = False) -> AnyAgent:
+    """An agent as the recipes that have it have it; of other kinds, with the defaults of its class."""
+    known = EXPLOITERS.get(f"de{kind}") if exploits else BASELINES.get(kind)
+    if known is not None:
+        return known(hallway)
+    return OWN_AGENTS[kind] if kind in OWN_AGENTS else make_agent(kind)
 
 
 EXPLOITERS: dict[str, Callable[[bool], AnyAgent]] = {"dea2c": dea2c, "deppo": deppo, "dedqn": dedqn}
