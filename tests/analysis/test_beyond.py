@@ -40,6 +40,14 @@ def test_the_page_says_what_was_run_and_what_was_not(tmp_path):
         assert (tmp_path / f"{name}.png").stat().st_size > 5_000
 
 
+def test_seeds_nothing_was_chosen_on_stand_by_themselves(tmp_path):
+    unseen = frame((OWN, [SOLVED, NEVER])).with_columns(pl.col("run") + 500, pl.col("seed") + 1000)
+    write_beyond(pl.concat([frame((OWN, [SOLVED])), unseen]), tmp_path)
+    known, fresh = (tmp_path / "README.md").read_text().split("## The same with seeds nothing was chosen on")
+    assert "| 1 | 1 | 1 | 20 | 20 |" in known
+    assert "| 2 | 1 | 1 | – | 1 do not |" in fresh
+
+
 def test_the_best_published_average_is_the_papers():
     assert best_published("DeepSea-30").mean == 0.20
     assert best_published("Hallway-30-30").mean == pytest.approx(0.97)
@@ -66,8 +74,9 @@ def test_a_part_is_drawn_beside_the_recipe():
     pairs = changed(ABLATION_TASKS, ABLATIONS["no optimism"])
     figure = part_figure(Results(frame((OWN, [SOLVED, SOLVED]), (WITHOUT, [NEVER]))), "no optimism", pairs)
     assert figure is not None
-    # Two runs and a mean, one run and a mean, the optimum.
-    assert len(figure.axes[0].lines) == 6
+    # The run of the one seed that both have, and its mean; the same of the other; the optimum.
+    assert len(figure.axes[0].lines) == 5
+    assert figure.axes[0].get_xscale() == "log"
     assert part_figure(Results(frame((OWN, [SOLVED]))), "no optimism", pairs) is None
 
 

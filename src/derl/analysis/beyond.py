@@ -29,8 +29,10 @@ from derl.experiments.beyond import (
     BASELINE_TASKS,
     DEEP,
     HELD_OUT,
+    HELD_OUT_SEEDS,
     HOLDING,
     HOLDING_TASKS,
+    KNOBS,
     SENSITIVITY_TASKS,
     UNHELD,
 )
@@ -41,6 +43,10 @@ from derl.experiments.paper import column_name
 def write_beyond(frame: pl.DataFrame, folder: Path | str, paper: pl.DataFrame | None = None) -> list[Path]:
     """The page and its figures. `paper` holds our runs of the paper's recipes, to draw beside."""
     frame = longest(frame)
+    # The paper's tasks are there twice: with the seeds that settings were chosen on, and with others.
+    fresh = (pl.col("seed") >= HELD_OUT_SEEDS[0]) & (pl.col("setting") == "") & pl.col("task").is_in(PAPER_TASKS)
+    unseen = {holding.case: holding for holding in holdings(frame.filter(fresh))}
+    frame = frame.filter(~fresh)
     results = as_results(frame)
     found = {holding.case: holding for holding in holdings(frame)}
     others = None if paper is None else as_results(paper)
@@ -57,24 +63,33 @@ def write_beyond(frame: pl.DataFrame, folder: Path | str, paper: pl.DataFrame | 
         if figure is not None:
             paths += style.save(figure, Path(folder) / name)
             shown.append(name)
-    return [*paths, write_text(Path(folder) / "README.md", beyond_page(found, shown))]
+    return [*paths, write_text(Path(folder) / "README.md", beyond_page(found, unseen, shown))]
 
 
-def beyond_page(found: Mapping[Case, Holding], figures: Sequence[str] = ()) -> str:
-    """What the recipe reaches and holds, in tables."""
+def beyond_page(
+    found: Mapping[Case, Holding], unseen: Mapping[Case, Holding] | None = None, figures: Sequence[str] = ()
+) -> str:
+    """What the recipe reaches and holds, in tables. `unseen` are the paper's tasks with other seeds."""
     parts = ["# Beyond the paper", INTRODUCTION]
     if "curves" in figures:
-        parts.append("![Returns over episodes](curves.png)")
-    parts += _section(
-        "The paper's tasks", [(column_name(t), Case.of(OWN, t)) for t in PAPER_TASKS], found, published=True
-    )
+        parts.append(f"![Returns over episodes](curves.png)\n\n{CURVES}")
+    tasks = [(column_name(t), Case.of(OWN, t)) for t in PAPER_TASKS]
+    parts += _section("The paper's tasks", tasks, found, published=True)
+    parts += _section("The same with seeds nothing was chosen on", tasks, unseen or {})
     if "time" in figures:
         parts.append(f"## The same in time\n\n{TIME}\n\n![Returns over core seconds](time.png)")
     if "sensitivity" in figures:
-        parts.append("## Sensitivity\n\n![Sensitivity to lambda and increments](sensitivity.png)")
+        parts.append(f"## Sensitivity\n\n{SENSITIVITY}\n\n![Sensitivity to lambda and increments](sensitivity.png)")
     for setting, values in SWEPT.items():
         rows = [(f"{column_name(t)}, {setting} {v:g}", swept(t, setting, v)) for t in SENSITIVITY_TASKS for v in values]
         parts += _section(f"Every value of {setting}", rows, found)
+    own = [
+        (f"{column_name(t)}, {name} {value:g}", Case.of(OWN, t, {name: value}))
+        for t in ABLATION_TASKS
+        for name, values in KNOBS.items()
+        for value in values
+    ]
+    parts += _section("The recipe's own numbers, a third and three times as large", own, found)
     bonuses = [
         (f"{column_name(t)}, {r}", Case.of(r, t))
         for t in SENSITIVITY_TASKS
@@ -101,7 +116,8 @@ def beyond_page(found: Mapping[Case, Holding], figures: Sequence[str] = ()) -> s
 INTRODUCTION = (
     "`derl reproduce beyond` makes all of this at full length; the page is generated from the runs there are, and says "
     "for how many episodes they were trained. A run *holds* the optimum from the first optimal greedy evaluation on "
-    "from which at least 95 % of all are optimal, over the last quarter of its training or more. One is made "
+    "from which at least 95 % of all are optimal, over the last quarter of its training or more, the last one "
+    "included. One is made "
     "every 10 episodes, or every 50 where it says so; where chance decides returns (random starts, stochastic DeepSea) "
     "one counts as optimal from 0.1 below the best possible. Best possible is what a policy that sees only the "
     "observation can reach. The published numbers are of the best of the paper's 18 algorithms in each task, over "
@@ -109,10 +125,22 @@ INTRODUCTION = (
 )
 
 
+CURVES = (
+    "Means over runs, with 95 % intervals for `derl` and Bootstrapped DQN. The paper's algorithms are rerun with the "
+    "paper's settings; A2C and PPO act at random in its evaluations, as they do there, all others greedily."
+)
+
 TIME = (
-    "Core seconds of one run, compilation included, on machines that were not idle: an order of magnitude, not a "
-    "benchmark. A step of `derl` costs about a hundred times a step of A2C, and it needs far fewer of them. Runs whose "
-    "time was not taken are left out."
+    "A run's share of the core time of the population it was trained in, compilation included, spread evenly over its "
+    "evaluations, on machines that were not idle: an order of magnitude, not a benchmark. A step of `derl` costs about "
+    "a hundred times a step of A2C, and it needs far fewer of them. Runs whose time was not taken are left out."
+)
+
+SENSITIVITY = (
+    "The average return over the whole training, the early part included, of the recipe and of the paper's algorithms "
+    "with Count as published. The recipe does not read lambda at all: a bonus alone, measured by its own recent size, "
+    "has nothing that lambda could weigh it against, so its line is one set of runs. The count increment it does read, "
+    "and cancels."
 )
 
 

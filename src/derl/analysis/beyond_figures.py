@@ -24,6 +24,10 @@ OWN = "derl"
 SWEPT: Mapping[str, Sequence[float]] = {"bonus.scale": LAMBDAS, "bonus.increment": INCREMENTS}
 Axis = Literal["episodes", "seconds"]
 LABELS: Mapping[Axis, str] = {"episodes": "Training episodes", "seconds": "Core seconds of a run"}
+TITLES: Mapping[Axis, str] = {
+    "episodes": "One set of hyper-parameters on every task of the paper",
+    "seconds": "The same over the core time a run takes",
+}
 
 
 AVERAGES, MAXIMA = ("tab:mean_returns",), ("tab:deepsea_max_returns", "tab:hallway_max_returns")
@@ -53,7 +57,7 @@ def over(axis: Axis, results: Results | None, case: Case) -> pl.DataFrame | None
 
 
 def curves_figure(results: Results, paper: Results | None, axis: Axis = "episodes") -> Figure | None:
-    """Returns on a logarithmic axis, the paper's best average as a line, our runs of its rows beside."""
+    """Returns on a logarithmic axis, the paper's best average as a line, runs of its rows and of bootdqn beside."""
     tasks = [task for task in PAPER_TASKS if over(axis, results, Case.of(OWN, task)) is not None]
     if not tasks:
         return None
@@ -68,13 +72,13 @@ def curves_figure(results: Results, paper: Results | None, axis: Axis = "episode
         panels[0].set_ylabel("Return")
         unique = {label: line for axes in panels for line, label in zip(*axes.get_legend_handles_labels(), strict=True)}
         figure.legend(unique.values(), unique.keys(), loc="outside lower center", ncols=4, fontsize=9)
-        figure.suptitle("One set of hyper-parameters on every task of the paper", fontsize=11.5, fontweight="bold")
+        figure.suptitle(TITLES[axis], fontsize=11.5, fontweight="bold")
     return figure
 
 
 def _task_panel(axes: Axes, task: str, results: Results, paper: Results | None, axis: Axis) -> None:
     others = [over(axis, paper, Case.of(recipe, task)) for recipe in TABLE_1]
-    label: str | None = "the paper's algorithms"
+    label: str | None = "the paper's algorithms, rerun"
     for curve in others:
         if curve is not None:
             axes.plot(curve["episodes"], curve["mean"], color=style.FAINT, linewidth=0.8, alpha=0.6, label=label)
@@ -82,6 +86,9 @@ def _task_panel(axes: Axes, task: str, results: Results, paper: Results | None, 
     own = over(axis, results, Case.of(OWN, task))
     assert own is not None
     draw_line(axes, own, "", "derl", style.VERMILLION, 0)
+    ensemble = over(axis, results, Case.of("bootdqn", task))
+    if ensemble is not None:
+        draw_line(axes, ensemble, "", "bootstrapped DQN", style.GREEN, 1)
     best = best_published(task).mean
     axes.axhline(best, color=style.BLUE, linewidth=1.3, linestyle=":", label="best published average")
     optimum = make(task).optimal_return or 0.0
@@ -103,15 +110,20 @@ def changed(tasks: Sequence[str], changes: Mapping[str, Setting]) -> list[tuple[
 
 
 def part_figure(results: Results, ablation: str, pairs: Sequence[tuple[Case, Case]]) -> Figure | None:
-    """The recipe and the same with a part changed: every run as a thin line, the mean as a thick one."""
+    """The recipe and the same with a part changed: every run as a thin line, the mean as a thick one.
+
+    Of the recipe only the seeds that the other was run with, too; episodes on a logarithmic axis, as most is learnt early.
+    """
     if not any(other in results for _, other in pairs):
         return None
     with style.styled():
         figure = style.new_figure(7.2, 2.6)
         panels = figure.subplots(1, len(pairs), squeeze=False)[0]
         for axes, (recipe, other) in zip(panels, pairs, strict=True):
-            _runs(axes, results, recipe, "derl", style.VERMILLION)
-            _runs(axes, results, other, ablation, style.BLUE)
+            seeds = results.seeds(other) if other in results else None
+            _runs(axes, results, recipe, "derl", style.VERMILLION, seeds)
+            _runs(axes, results, other, ablation, style.BLUE, seeds)
+            axes.set_xscale("log")
             axes.axhline(make(recipe.task).optimal_return or np.nan, color=style.INK, linewidth=1, linestyle=DASHED)
             axes.set_title(column_name(recipe.task), loc="left")
             axes.set_xlabel(LABELS["episodes"])
@@ -121,17 +133,19 @@ def part_figure(results: Results, ablation: str, pairs: Sequence[tuple[Case, Cas
     return figure
 
 
-def _runs(axes: Axes, results: Results, case: Case, label: str, colour: str) -> None:
+def _runs(axes: Axes, results: Results, case: Case, label: str, colour: str, seeds: np.ndarray | None) -> None:
     returns = results.values(case)
     if returns is None:
         return
+    if seeds is not None and np.isin(results.seeds(case), seeds).any():
+        returns = returns[np.isin(results.seeds(case), seeds)]
     episodes = results.episodes(case)
-    axes.plot(episodes, returns.T, color=colour, linewidth=0.6, alpha=0.25)
+    axes.plot(episodes, returns.T, color=colour, linewidth=0.8, alpha=0.45)
     axes.plot(episodes, np.nanmean(returns, axis=0), color=colour, linewidth=1.8, label=label)
 
 
 def sensitivity_figure(found: Mapping[Case, Holding]) -> Figure | None:
-    """Returns at the end over every value of lambda and the increment, beside the published averages with Count."""
+    """Average returns over every value of lambda and the increment, beside the published ones with Count."""
     if not any(dict(case.changes).keys() & SWEPT.keys() for case in found if case.recipe == OWN):
         return None
     with style.styled():
@@ -142,7 +156,9 @@ def sensitivity_figure(found: Mapping[Case, Holding]) -> Figure | None:
                 _sensitivity_panel(axes, found, task, setting, values)
         handles, labels = panels[0][0].get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside lower center", ncols=4, fontsize=9)
-        figure.suptitle("Nothing to tune: scale and decay of the bonus", fontsize=11.5, fontweight="bold")
+        figure.suptitle(
+            "Scale and decay of the bonus: average return over the whole training", fontsize=11.5, fontweight="bold"
+        )
     return figure
 
 
@@ -170,10 +186,10 @@ def _sensitivity_panel(
             label=label,
         )
     x = [v for v in values if swept(task, setting, v) in found]
-    own = [found[swept(task, setting, v)].final for v in x]
+    own = [found[swept(task, setting, v)].average for v in x]
     axes.plot(x, own, color=style.BLACK, linewidth=2.2, marker="o", markersize=5, label="derl")
     axes.axhline(make(task).optimal_return or np.nan, color=style.INK, linewidth=1, linestyle=DASHED)
     axes.set_xscale("log")
     axes.set_title(column_name(task), loc="left")
     axes.set_xlabel("lambda" if setting == "bonus.scale" else "count increment")
-    axes.set_ylabel("Return")
+    axes.set_ylabel("Average return")

@@ -83,6 +83,11 @@ class Results:
         """How many evaluations each run of a case has had, failed or not."""
         return self._lengths[self._runs[case]]
 
+    def seeds(self, case: Case) -> np.ndarray:
+        """The seed of each run of a case."""
+        ends = np.cumsum(self.lengths(case))
+        return self._column("seed")[self.rows[case]][ends - 1].astype(np.int64)
+
     def episodes(self, case: Case) -> Float[np.ndarray, " evaluations"]:
         """The training episodes at each evaluation."""
         where = self.rows[case]
