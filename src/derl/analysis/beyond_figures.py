@@ -112,7 +112,7 @@ def changed(tasks: Sequence[str], changes: Mapping[str, Setting]) -> list[tuple[
 def part_figure(results: Results, ablation: str, pairs: Sequence[tuple[Case, Case]]) -> Figure | None:
     """The recipe and the same with a part changed: every run as a thin line, the mean as a thick one.
 
-    Of the recipe only the seeds that the other was run with, too; episodes on a logarithmic axis, as most is learnt early.
+    Of the recipe only the seeds that the other was run with, too; a logarithmic axis, as most is learnt early.
     """
     if not any(other in results for _, other in pairs):
         return None
