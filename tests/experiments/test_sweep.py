@@ -19,8 +19,9 @@ from derl.experiments.experiment import from_data, read_experiment
 from derl.experiments.jobs import begun_jobs, execute, job_folder, to_data
 from derl.experiments.planner import members_of, plan
 from derl.experiments.pool import Worker
+from derl.experiments.remaining import make_plan
 from derl.experiments.store import Store
-from derl.experiments.sweep import Sweep, claim, make_plan
+from derl.experiments.sweep import Sweep, claim
 from derl.training.trainer import Interrupted
 
 SPEC = """
@@ -166,11 +167,10 @@ def test_time_spent_before_a_kill_counts(tmp_path):
             shutil.copytree(alone / "jobs", killed / "jobs")
 
     execute(alone, job, sleep_and_copy, 0.0)
-    assert job_folder(killed, job).core_seconds() > 3.0
-    begun = time.monotonic()
+    before = job_folder(killed, job).core_seconds()
+    assert before > 3.0
     execute(killed, job, lambda p: None, 60.0)
-    second = time.monotonic() - begun
-    assert sum(run.seconds for run in Store(killed, read_only=True).entries()) > second + 2.0
+    assert sum(run.seconds for run in Store(killed, read_only=True).entries()) > before
 
 
 def test_a_damaged_checkpoint_costs_time_not_results(tmp_path):

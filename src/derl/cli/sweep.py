@@ -23,8 +23,9 @@ from derl.core.errors import require
 from derl.experiments.cases import parse_setting, setting_text
 from derl.experiments.experiment import Experiment, read_experiment
 from derl.experiments.planner import results_of
+from derl.experiments.remaining import Plan, make_plan
 from derl.experiments.store import Store
-from derl.experiments.sweep import Plan, Sweep, SweepProgress, make_plan
+from derl.experiments.sweep import Sweep, SweepProgress
 
 STORE = Path(os.environ.get("DERL_STORE", "derl-store"))
 
@@ -70,10 +71,11 @@ def show_plan(experiment: Experiment, plan: Plan) -> None:
         table.add_column(name, justify=justify)  # pyright: ignore
     rows: dict[tuple[str, str], list[float]] = {}
     for job in plan.jobs:
-        for member in job.members:
+        new = plan.new(job)
+        for member in new:
             row = rows.setdefault((member.case.recipe, member.case.task), [0, 0.0])
             row[0] += 1
-            row[1] += job.seconds / len(job.members)
+            row[1] += job.seconds / len(new)
     for (recipe, task), (runs, seconds) in sorted(rows.items()):
         table.add_row(recipe, task, f"{runs:.0f}", duration(seconds))
     if rows:

@@ -1,8 +1,9 @@
 """A job on disk: which runs it holds and how far they are, so that whoever finds it can go on with it."""
 
+import contextlib
 import json
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import polars as pl
@@ -10,9 +11,9 @@ import polars as pl
 from derl.core.errors import DerlError, UnknownNameError
 from derl.experiments.cases import Case
 from derl.experiments.identity import run_key
-from derl.experiments.planner import Job, Member, expected_seconds
+from derl.experiments.planner import Job, Member, steps_of
 from derl.experiments.store import Entry, Store
-from derl.training.checkpoint import write_atomically
+from derl.training.checkpoint import read_metadata, write_atomically
 from derl.training.folder import RunFolder
 from derl.training.trainer import Progress, Trainer
 from derl.training.version import ENGINE
@@ -71,30 +72,70 @@ def entry_of(member: Member, seconds: float = 0.0) -> Entry:
     return Entry(member.key, case.recipe, case.task, case.setting, member.seed, ENGINE, seconds)
 
 
-def remaining(job: Job, keys: set[str]) -> Job:
-    """The runs of a job that are among `keys`."""
-    members = tuple(m for m in job.members if m.key in keys)
-    return Job(members, sum(expected_seconds(m.config) for m in members))
+def share_done(store: Path, job: Job) -> float:
+    """How far a job's checkpoint is, from 0 to 1."""
+    config = job.members[0].config
+    iterations = steps_of(config) // config.algorithm().steps_per_iteration
+    try:
+        return min(1.0, read_metadata(job_folder(store, job).checkpoint)["clock"] / max(1, iterations))
+    except (DerlError, KeyError):
+        return 0.0
+
+
+def halves(job: Job, members: Sequence[Member]) -> list[Job]:
+    """Some runs of a job, as two jobs, or as one if there is only one."""
+    middle, seconds = -(-len(members) // 2), job.seconds / len(job.members)
+    return [Job(tuple(part), seconds * len(part)) for part in (members[:middle], members[middle:]) if part]
+
+
+class WriteError(DerlError):
+    """What was computed could not be written. That is the disk's fault, or the store's: it says nothing about the job.
+
+    Whoever meets it has to leave the job's folder as it is, for hours of work may be in it.
+    """
+
+
+@contextlib.contextmanager
+def writing() -> Iterator[None]:
+    """What goes wrong in here goes wrong in writing."""
+    try:
+        yield
+    except OSError as error:
+        raise WriteError(f"cannot write {error.filename or 'to the store'}: {error.strerror or error}") from None
+    except DerlError as error:
+        raise WriteError(str(error)) from None
+
+
+class SavingTrainer(Trainer):
+    """A trainer whose errors in saving can be told from its errors in training."""
+
+    def save(self) -> None:
+        """Write results, then the checkpoint that counts them."""
+        with writing():
+            super().save()
 
 
 def execute(store: Path, job: Job, show: Callable[[Progress], None], checkpoint_seconds: float) -> None:
     """Train a job to its end, from its checkpoint if it has one, and enter its runs in the store."""
     folder = job_folder(store, job)
-    folder.path.mkdir(parents=True, exist_ok=True)
-    folder.lock()
-    write_atomically(folder.path / RECIPE, json.dumps(to_data(job)).encode())
+    with writing():
+        folder.path.mkdir(parents=True, exist_ok=True)
+        folder.lock()
+        write_atomically(folder.path / RECIPE, json.dumps(to_data(job)).encode())
     runs = [member.run for member in job.members]
-    trainer = Trainer(runs, folder, cores=1, group_size=len(runs), checkpoint_seconds=checkpoint_seconds)
+    trainer = SavingTrainer(runs, folder, cores=1, group_size=len(runs), checkpoint_seconds=checkpoint_seconds)
     try:
         trainer.resume()
     except DerlError:
         # A damaged checkpoint costs time, not results.
-        folder.checkpoint.unlink(missing_ok=True)
-        trainer = Trainer(runs, folder, cores=1, group_size=len(runs), checkpoint_seconds=checkpoint_seconds)
+        with writing():
+            folder.checkpoint.unlink(missing_ok=True)
+        trainer = SavingTrainer(runs, folder, cores=1, group_size=len(runs), checkpoint_seconds=checkpoint_seconds)
         trainer.start()
     try:
         frame = trainer.train(show)
-        enter(store, job, frame, trainer.core_seconds / len(runs))
+        with writing():
+            enter(store, job, frame, trainer.core_seconds / len(runs))
     finally:
         folder.unlock()
     shutil.rmtree(folder.path, ignore_errors=True)

@@ -15,12 +15,13 @@ from typing import Any
 
 from derl.core.errors import DerlError, require
 from derl.experiments.experiment import Experiment
-from derl.experiments.jobs import JOBS, begun_jobs, entry_of, job_folder, names_unknown, remaining
+from derl.experiments.jobs import JOBS, begun_jobs, entry_of, halves, job_folder, names_unknown
 from derl.experiments.machine import enough_room, has_accelerator, try_writing
-from derl.experiments.planner import MOST_RUNS, MOST_RUNS_GPU, Job, Member, members_of, memory_for, plan
+from derl.experiments.planner import Job
 from derl.experiments.pool import Event, Worker
-from derl.experiments.store import Store, is_store
-from derl.training.trainer import Interrupted, available_cores
+from derl.experiments.remaining import make_plan
+from derl.experiments.store import Store
+from derl.training.trainer import Interrupted
 
 ATTEMPTS = 3
 """How often a job is tried when its worker dies under it."""
@@ -40,59 +41,10 @@ class SweepProgress:
     """What the workers are at."""
     steps: int
     total_steps: int
-    """Of the runs that were not in the store."""
+    """Of the jobs that were left; what earlier sittings did of them counts."""
     steps_per_second: float
+    """Of this sitting."""
     seconds_left: float
-
-
-@dataclasses.dataclass(frozen=True)
-class Plan:
-    """What a sweep will do."""
-
-    members: tuple[Member, ...]
-    """The whole experiment."""
-    jobs: tuple[Job, ...]
-    """What is left of it, in the order of starting."""
-    workers: int
-
-    @property
-    def runs(self) -> int:
-        """How many runs there are; cases may share some."""
-        return len({member.key for member in self.members})
-
-    @property
-    def found(self) -> int:
-        """Runs that are in the store already."""
-        return self.runs - sum(len(job.members) for job in self.jobs)
-
-    @property
-    def seconds(self) -> float:
-        """How long the rest is expected to take."""
-        longest = max((job.seconds for job in self.jobs), default=0.0)
-        return max(longest, sum(job.seconds for job in self.jobs) / self.workers)
-
-
-def make_plan(experiment: Experiment, path: Path, workers: int | None = None) -> Plan:
-    """What is left of an experiment. Jobs that were begun are gone on with as they are."""
-    members = members_of(experiment.members())
-    gpu = has_accelerator()
-    workers = (1 if gpu else available_cores()) if workers is None else workers
-    require(workers >= 1, f"a sweep needs at least one worker, not {workers}")
-    known, stored = {}, set()
-    if is_store(path):
-        store = Store(path, read_only=True)
-        known, stored = store.seconds_of(), store.keys()
-    most = MOST_RUNS_GPU if gpu else MOST_RUNS
-    wanted = {m.key for m in members} - stored
-    begun, taken = [], set(stored)
-    # Sweeps of different parts of an experiment may have begun the same runs: each is gone on with once.
-    for job in sorted(begun_jobs(path), key=lambda job: (-len(job.members), job.name)):
-        keys = {m.key for m in job.members}
-        if wanted >= keys and taken.isdisjoint(keys):
-            begun.append(job)
-            taken |= keys
-    jobs = plan(members, workers=workers, done=taken, known=known, most=most, memory=memory_for(workers))
-    return Plan(tuple(members), (*begun, *jobs), workers)
 
 
 class Sweep:
@@ -129,7 +81,7 @@ class Sweep:
         self.events: queue.Queue[Event] = queue.Queue()
         self.workers: list[Worker] = []
         self._stop = threading.Event()
-        self._steps_done, self._begun, self._shown = 0, time.monotonic(), 0.0
+        self._steps_done, self._steps_here, self._begun, self._shown = 0, 0, time.monotonic(), 0.0
         self._skipped = 0.0
         self._total_steps = sum(job.steps for job in self.plan.jobs)
         self._expected = sum(job.seconds for job in self.plan.jobs)
@@ -149,6 +101,7 @@ class Sweep:
                 if self._stop.is_set():
                     done = f"{self.plan.found + self.finished} of {self.plan.runs} runs"
                     raise Interrupted(f"interrupted with {done} done, all saved; the same command goes on")
+                self._tidy()
             finally:
                 self._end()
         return self.failed
@@ -183,15 +136,22 @@ class Sweep:
     def _finished(self, worker: Worker, message: dict[str, Any]) -> None:
         job = worker.job
         if "done" in message and job is not None:
-            self.finished += len(job.members)
-            self._steps_done += job.steps - worker.begun_at
-            self._skipped += job.seconds * worker.begun_at / max(job.steps, 1)
+            self._count(worker, job)
         elif "error" in message and job is not None:
+            # If nothing can be written the next job would fail as well, and what is saved of this one is worth keeping.
+            require(not message.get("unsaved"), f"{message['error']}; the same command goes on where this one stopped")
             self._retry(job, message["error"])
         else:
             self.idle_deaths = 0
         worker.ready, worker.job, worker.steps, worker.begun_at = True, None, 0, 0
         self._next()
+
+    def _count(self, worker: Worker, job: Job) -> None:
+        """A job is done: its runs are in the store."""
+        self.finished += len(self.plan.new(job))
+        self._steps_done += job.steps
+        self._steps_here += job.steps - worker.begun_at
+        self._skipped += job.seconds * worker.begun_at / max(job.steps, 1)
 
     def _next(self) -> None:
         """Give every worker that has nothing to do the next job."""
@@ -200,12 +160,12 @@ class Sweep:
                 worker.give(self.waiting.pop(0))
 
     def _retry(self, job: Job, error: str) -> None:
-        """Try the runs of a job that cannot be done one by one: one of them, or all together, may be at fault."""
+        """Try the runs of a job that cannot be done in two halves: one of them, or all together, may be at fault."""
         # If it is the disk, the next job would fail as well, and its checkpoint is worth keeping.
         enough_room(self.path)
         if len(job.members) > 1:
             shutil.rmtree(job_folder(self.path, job).path, ignore_errors=True)
-            self.waiting += [remaining(job, {member.key}) for member in job.members]
+            self.waiting += halves(job, self.plan.new(job))
         else:
             self._give_up(job, error)
 
@@ -217,6 +177,9 @@ class Sweep:
         if job is None:
             self.idle_deaths += 1
             require(self.idle_deaths < ATTEMPTS, f"worker processes die before they begin: {words}")
+        elif self.store.keys() >= {member.key for member in job.members}:
+            # It died when all was done, before it could say so.
+            self._count(worker, job)
         else:
             self.attempts[job.name] = self.attempts.get(job.name, 0) + 1
             if self.attempts[job.name] < ATTEMPTS:
@@ -241,14 +204,15 @@ class Sweep:
         jobs = {job.name: job for job in begun_jobs(self.path)}
         for folder in (self.path / JOBS).glob("*"):
             job = jobs.get(folder.name)
-            useless = not names_unknown(folder) if job is None else any(m.key in stored for m in job.members)
+            useless = not names_unknown(folder) if job is None else all(m.key in stored for m in job.members)
             if folder.name not in kept and useless:
                 shutil.rmtree(folder, ignore_errors=True)
 
     def progress(self) -> SweepProgress:
         """How far it is."""
+        steps = self._steps_done + sum(worker.steps for worker in self.workers)
         # What earlier sittings did of a job says nothing about how fast this one is.
-        steps = self._steps_done + sum(worker.steps - worker.begun_at for worker in self.workers)
+        here = self._steps_here + sum(worker.steps - worker.begun_at for worker in self.workers)
         skipped = self._skipped + sum(w.job.seconds * w.begun_at / max(w.job.steps, 1) for w in self.workers if w.job)
         elapsed = time.monotonic() - self._begun
         # Time is left in proportion to expected seconds, not steps: a step of PPO is not a step of A2C.
@@ -266,7 +230,7 @@ class Sweep:
             running=tuple(w.job.title for w in self.workers if w.job is not None),
             steps=steps,
             total_steps=self._total_steps,
-            steps_per_second=steps / max(elapsed, 1e-9),
+            steps_per_second=here / max(elapsed, 1e-9),
             seconds_left=left,
         )
 

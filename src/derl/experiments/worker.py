@@ -56,7 +56,7 @@ def main(argv: list[str]) -> int:
         importlib.import_module(module)
     # JAX starts with these: not before the core is fixed.
     from derl.core.errors import DerlError
-    from derl.experiments.jobs import execute, from_data
+    from derl.experiments.jobs import WriteError, execute, from_data
     from derl.training.cache import use_compilation_cache
     from derl.training.trainer import Interrupted
 
@@ -70,7 +70,7 @@ def main(argv: list[str]) -> int:
         except Interrupted:
             return 130
         except DerlError as error:
-            say(error=str(error))
+            say(error=str(error), unsaved=isinstance(error, WriteError))
         except Exception as error:  # A fault in a user's own part is this job's, not the worker's.
             say(error=f"{type(error).__name__}: {error}".splitlines()[0])
     return 0

@@ -1,0 +1,83 @@
+"""What is left of an experiment: which runs are in the store, which were begun, and the jobs that make the rest."""
+
+import dataclasses
+from collections.abc import Set
+from pathlib import Path
+
+from derl.core.errors import require
+from derl.experiments.experiment import Experiment
+from derl.experiments.jobs import begun_jobs, share_done
+from derl.experiments.machine import has_accelerator
+from derl.experiments.planner import MOST_RUNS, MOST_RUNS_GPU, Job, Member, members_of, memory_for, plan
+from derl.experiments.store import Store, is_store
+from derl.training.trainer import available_cores
+
+
+@dataclasses.dataclass(frozen=True)
+class Plan:
+    """What a sweep will do."""
+
+    members: tuple[Member, ...]
+    """The whole experiment."""
+    jobs: tuple[Job, ...]
+    """What is left of it, in the order of starting."""
+    workers: int
+    stored: frozenset[str] = frozenset()
+    """Every run that was in the store. A job that was begun before may hold some of them."""
+
+    @property
+    def runs(self) -> int:
+        """How many runs there are; cases may share some."""
+        return len({member.key for member in self.members})
+
+    @property
+    def found(self) -> int:
+        """Runs that are in the store already."""
+        return len({member.key for member in self.members} & self.stored)
+
+    @property
+    def seconds(self) -> float:
+        """How long the rest is expected to take."""
+        longest = max((job.seconds for job in self.jobs), default=0.0)
+        return max(longest, sum(job.seconds for job in self.jobs) / self.workers)
+
+    def new(self, job: Job) -> list[Member]:
+        """The runs of a job that were not in the store."""
+        return [member for member in job.members if member.key not in self.stored]
+
+
+def make_plan(experiment: Experiment, path: Path, workers: int | None = None) -> Plan:
+    """What is left of an experiment. Jobs that were begun are gone on with as they are."""
+    members = members_of(experiment.members())
+    gpu = has_accelerator()
+    workers = (1 if gpu else available_cores()) if workers is None else workers
+    require(workers >= 1, f"a sweep needs at least one worker, not {workers}")
+    known, stored = {}, set()
+    if is_store(path):
+        store = Store(path, read_only=True)
+        known, stored = store.seconds_of(), store.keys()
+    begun = to_resume(path, {m.key for m in members}, stored)
+    taken = stored | {m.key for job in begun for m in job.members}
+    most = MOST_RUNS_GPU if gpu else MOST_RUNS
+    jobs = plan(members, workers=workers, done=taken, known=known, most=most, memory=memory_for(workers))
+    return Plan(tuple(members), (*begun, *jobs), workers, frozenset(stored))
+
+
+def to_resume(path: Path, wanted: Set[str], stored: Set[str]) -> list[Job]:
+    """The jobs that were begun and should be gone on with: those of which every run that is missing is wanted.
+
+    A job is one program: it trains all of its runs again, those too that came into the store by another way. So it is
+    gone on with only if that is less work than to make the missing runs from their beginning. Sweeps of different
+    parts of an experiment may have begun the same runs: each is gone on with once, where most is saved.
+    """
+    found = []
+    for job in begun_jobs(path):
+        missing, done = {m.key for m in job.members} - stored, share_done(path, job)
+        if missing and missing <= wanted and (1.0 - done) * len(job.members) <= len(missing):
+            found.append((done * len(missing), job, missing))
+    begun, taken = [], set()
+    for _, job, missing in sorted(found, key=lambda one: (-one[0], -len(one[1].members), one[1].name)):
+        if taken.isdisjoint(missing):
+            begun.append(job)
+            taken |= missing
+    return begun
