@@ -6,9 +6,18 @@ import pytest
 
 from analysis.test_holding import results
 from derl.analysis.beyond import write_beyond
-from derl.analysis.beyond_figures import MAXIMA, best_published, changed, curves_figure, file_name, over, part_figure
+from derl.analysis.beyond_figures import (
+    MAXIMA,
+    best_published,
+    changed,
+    curves_figure,
+    file_name,
+    held_figure,
+    over,
+    part_figure,
+)
 from derl.analysis.frames import Results
-from derl.experiments.beyond import ABLATION_TASKS, ABLATIONS, HOLDING
+from derl.experiments.beyond import ABLATION_TASKS, ABLATIONS, DEEP, HOLDING, UNHELD
 from derl.experiments.cases import Case
 
 SOLVED, NEVER = [0.0] + [0.99] * 9, [0.0] * 10
@@ -78,6 +87,15 @@ def test_a_part_is_drawn_beside_the_recipe():
     assert len(figure.axes[0].lines) == 5
     assert figure.axes[0].get_xscale() == "log"
     assert part_figure(Results(frame((OWN, [SOLVED]))), "no optimism", pairs) is None
+
+
+def test_what_is_lost_late_is_drawn_with_its_entropy():
+    deep, short = DEEP[0], next(iter(UNHELD.values()))
+    curves = frame((deep, [SOLVED]), (short, [SOLVED])).with_columns(entropy=pl.col("evaluation") / 10)
+    figure = held_figure(Results(curves), "a short memory", deep, short)
+    assert figure is not None
+    assert [len(axes.lines) for axes in figure.axes] == [5, 4]
+    assert held_figure(Results(frame((deep, [SOLVED]))), "a short memory", deep, short) is None
 
 
 def test_names_of_pictures():

@@ -15,6 +15,7 @@ from derl.analysis.beyond_figures import (
     changed,
     curves_figure,
     file_name,
+    held_figure,
     part_figure,
     sensitivity_figure,
     swept,
@@ -57,7 +58,7 @@ def write_beyond(frame: pl.DataFrame, folder: Path | str, paper: pl.DataFrame | 
         for name, changes in ablations.items():
             figures[file_name(name)] = part_figure(results, name, changed(tasks, changes))
     for name, case in UNHELD.items():
-        figures[file_name(name)] = part_figure(results, name, [(DEEP[0], case)])
+        figures[file_name(name)] = held_figure(results, name, DEEP[0], case)
     shown = []
     for name, figure in figures.items():
         if figure is not None:

@@ -13,6 +13,7 @@ from derl.analysis.curve_figures import DASHED, curve_of
 from derl.analysis.figures import draw_line
 from derl.analysis.frames import Results
 from derl.analysis.holding import Holding
+from derl.analysis.statistics import mean_without_nan
 from derl.envs import make
 from derl.envs.registry import PAPER_TASKS
 from derl.experiments.beyond import SENSITIVITY_TASKS
@@ -120,28 +121,52 @@ def part_figure(results: Results, ablation: str, pairs: Sequence[tuple[Case, Cas
         figure = style.new_figure(7.2, 2.6)
         panels = figure.subplots(1, len(pairs), squeeze=False)[0]
         for axes, (recipe, other) in zip(panels, pairs, strict=True):
-            seeds = results.seeds(other) if other in results else None
-            _runs(axes, results, recipe, "derl", style.VERMILLION, seeds)
-            _runs(axes, results, other, ablation, style.BLUE, seeds)
+            _part_panel(axes, results, ablation, recipe, other)
             axes.set_xscale("log")
-            axes.axhline(make(recipe.task).optimal_return or np.nan, color=style.INK, linewidth=1, linestyle=DASHED)
-            axes.set_title(column_name(recipe.task), loc="left")
-            axes.set_xlabel(LABELS["episodes"])
         panels[0].set_ylabel("Return")
         handles, labels = panels[-1].get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside lower center", ncols=2, fontsize=9)
     return figure
 
 
-def _runs(axes: Axes, results: Results, case: Case, label: str, colour: str, seeds: np.ndarray | None) -> None:
-    returns = results.values(case)
-    if returns is None:
+def held_figure(results: Results, ablation: str, recipe: Case, other: Case) -> Figure | None:
+    """The same for what is lost late: returns, and the entropy of the exploiter's policy where it is known."""
+    if other not in results:
+        return None
+    with style.styled():
+        figure = style.new_figure(7.2, 2.6)
+        panels = figure.subplots(1, 2)
+        columns = {"return": "Return", "entropy": "Entropy of the policy"}
+        for axes, (column, label) in zip(panels, columns.items(), strict=True):
+            _part_panel(axes, results, ablation, recipe, other, column)
+            axes.set_ylabel(label)
+        panels[1].set_yscale("log")
+        handles, labels = panels[0].get_legend_handles_labels()
+        figure.legend(handles, labels, loc="outside lower center", ncols=2, fontsize=9)
+    return figure
+
+
+def _part_panel(axes: Axes, results: Results, ablation: str, recipe: Case, other: Case, column: str = "return") -> None:
+    seeds = results.seeds(other) if other in results else None
+    _runs(axes, results, recipe, "derl", style.VERMILLION, seeds, column)
+    _runs(axes, results, other, ablation, style.BLUE, seeds, column)
+    if column == "return":
+        axes.axhline(make(recipe.task).optimal_return or np.nan, color=style.INK, linewidth=1, linestyle=DASHED)
+    axes.set_title(column_name(recipe.task), loc="left")
+    axes.set_xlabel(LABELS["episodes"])
+
+
+def _runs(
+    axes: Axes, results: Results, case: Case, label: str, colour: str, seeds: np.ndarray | None, column: str
+) -> None:
+    values = results.values(case, column)
+    if values is None:
         return
     if seeds is not None and np.isin(results.seeds(case), seeds).any():
-        returns = returns[np.isin(results.seeds(case), seeds)]
+        values = values[np.isin(results.seeds(case), seeds)]
     episodes = results.episodes(case)
-    axes.plot(episodes, returns.T, color=colour, linewidth=0.8, alpha=0.45)
-    axes.plot(episodes, np.nanmean(returns, axis=0), color=colour, linewidth=1.8, label=label)
+    axes.plot(episodes, values.T, color=colour, linewidth=0.8, alpha=0.45)
+    axes.plot(episodes, mean_without_nan(values), color=colour, linewidth=1.8, label=label)
 
 
 def sensitivity_figure(found: Mapping[Case, Holding]) -> Figure | None:
