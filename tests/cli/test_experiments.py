@@ -208,6 +208,14 @@ def test_a_folder_that_cannot_be_written_is_named(done, capsys, tmp_path):
     assert "cannot use the store" in out
 
 
+def test_what_may_not_be_read_is_one_line(capsys, monkeypatch):
+    def refuse(args):
+        raise PermissionError(13, "Permission denied", "/root/x")
+
+    monkeypatch.setattr("derl.cli.status.main", refuse)
+    assert run(capsys, "status") == (2, "derl: error: cannot use /root/x: Permission denied\n")
+
+
 def test_the_papers_experiment_end_to_end(tmp_path, capsys):
     """Table 1 reduced to one run: a table with a verdict, pages, figures and the report."""
     only = ["--only", "DeepSea-10", "a2c-count", "--seeds", "1", "--episodes", "200"]

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -81,3 +82,34 @@ def test_little_memory_makes_small_groups_and_much_changes_nothing(monkeypatch):
     assert [len(job.members) for job in plan(everyone, workers=1, memory=memory_for(1))] == [12]
     monkeypatch.setattr(planner, "memory_bytes", lambda: 2 * 2 * 3 * sizes(everyone[0].config)[1])
     assert max(len(job.members) for job in plan(everyone, workers=2, memory=memory_for(2))) == 3
+
+
+def test_workers_of_two_sweeps_do_not_share_a_core_while_another_is_free(tmp_path, monkeypatch):
+    """A pretended machine of three cores on which other sweeps have workers, and other processes mention cores."""
+    lines = [
+        ("python", "-m", "derl.experiments.worker", "/store", "4", "60.0"),
+        ("python", "-m", "derl.experiments.worker", "/other", "4", "60.0", "mine"),
+        ("python", "-m", "derl.experiments.worker", "/other", "6", "60.0"),
+        ("python", "-m", "derl.experiments.worker", "/gpu", "any", "60.0"),
+        ("python", "-m", "another.worker", "/store", "5", "60.0"),
+        ("",),
+    ]
+    monkeypatch.setattr(os, "sched_getaffinity", lambda pid: {4, 5, 6})
+    assert machine.quiet_cores(2, tmp_path) == [4, 5]
+    for number, words in enumerate(lines):
+        (tmp_path / str(number)).mkdir()
+        (tmp_path / str(number) / "cmdline").write_bytes("\0".join((*words, "")).encode())
+    assert machine.quiet_cores(1, tmp_path) == [5]
+    assert machine.quiet_cores(3, tmp_path) == [5, 6, 4]
+    assert machine.quiet_cores(4, tmp_path) == []
+
+
+def test_a_folder_of_somebody_else_is_told_in_one_line(tmp_path, monkeypatch):
+    """Python raises where a folder may not be looked into."""
+
+    def refuse(self, **options):
+        raise PermissionError(13, "Permission denied", str(self))
+
+    monkeypatch.setattr(Path, "stat", refuse)
+    with pytest.raises(DerlError, match=r"cannot use .*x/y: Permission denied; choose another folder"):
+        machine.enough_room(tmp_path / "x" / "y")

@@ -1,6 +1,9 @@
 """What a sweep does when something goes wrong, with training and worker processes that are only pretended."""
 
 import json
+import subprocess
+import sys
+import tempfile
 from functools import cache
 from pathlib import Path
 
@@ -211,3 +214,40 @@ def test_a_job_that_cannot_be_done_is_tried_in_halves(tmp_path):
     failures = sweep.store.failures()["seed"].to_list()
     sweep._end()
     assert failures == [3, 4]
+
+
+DEAF = "import signal, sys; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('{}', flush=True); sys.stdin.read()"
+
+
+def started(program: str, *args: str) -> Worker:
+    """A worker whose process runs a program of a few lines."""
+    worker, errors = object.__new__(Worker), tempfile.TemporaryFile()  # noqa: SIM115
+    command = [sys.executable, "-c", program, *args]
+    worker._errors = errors
+    worker.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, text=True)
+    return worker
+
+
+def test_a_worker_that_waits_for_its_next_job_ends_when_it_is_told_to():
+    """SIGTERM in the last moment of a job is caught and forgotten: the process then waits for another job."""
+    worker = started(DEAF)
+    assert worker.process.stdout is not None
+    worker.process.stdout.readline()
+    worker.stop()
+    assert worker.process.wait(30) == 0
+    worker.wait()
+
+
+@pytest.mark.parametrize(
+    ("program", "words"),
+    [
+        ("os.kill(os.getpid(), 9)", "signal 9, as when memory runs out"),
+        ("print('x', file=sys.stderr); os.kill(os.getpid(), 9)", "signal 9, as when memory runs out; its last line: x"),
+        ("sys.exit('no such thing')", "exit code 1; its last line: no such thing"),
+        ("os._exit(9)", "exit code 9"),
+    ],
+)
+def test_how_a_worker_ended_is_said_beside_what_it_wrote_last(program, words):
+    worker = started(f"import os, sys; {program}")
+    assert worker.last_words() == words
+    worker.wait()

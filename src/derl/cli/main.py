@@ -90,6 +90,10 @@ def main(argv: list[str] | None = None) -> int:
         return 2
     except BrokenPipeError:
         return 1
+    except PermissionError as error:
+        # What a user may not read or write can be met anywhere.
+        fail(f"cannot use {error.filename}: {error.strerror}")
+        return 2
     except KeyboardInterrupt:
         fail("interrupted; what was last saved is intact")
         return 130

@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,6 +16,9 @@ import jax
 from derl.core.errors import DerlError, require
 
 PROBE = "import jax; print(jax.default_backend())"
+
+WORKER = "derl.experiments.worker"
+"""The module that a worker process runs; after it come the store and the core on its command line."""
 
 DISK_BYTES = 50_000_000
 """Less free room than this, and a sweep does not begin."""
@@ -84,6 +88,29 @@ def _limit_files(root: Path) -> Iterator[Path]:
             yield root / "sys/fs/cgroup" / base / folder / name
 
 
+def quiet_cores(count: int, root: Path = Path("/proc")) -> list[int]:
+    """The cores that workers should be fixed to: those that the fewest workers of other sweeps are fixed to.
+
+    Empty if there are not so many, or if the system does not fix processes to cores.
+    """
+    cores = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
+    taken = Counter(_cores_of_workers(root))
+    return sorted(cores, key=lambda core: (taken[core], core))[:count] if count <= len(cores) else []
+
+
+def _cores_of_workers(root: Path) -> Iterator[int]:
+    """The core of each worker on this machine, as its command line names it: it says so before it has begun."""
+    for file in root.glob("[0-9]*/cmdline"):
+        try:
+            words = file.read_bytes().decode(errors="replace").split("\0")
+        except OSError:
+            # It has just ended, or it is somebody else's business.
+            continue
+        if WORKER in words:
+            core = words[words.index(WORKER) + 2 :][:1]
+            yield from (int(word) for word in core if word.isdigit())
+
+
 def enough_room(path: Path) -> None:
     """Raise if there is hardly any room left on the disk of a folder, or of where it is to be made."""
     free = shutil.disk_usage(nearest(path)).free
@@ -92,7 +119,11 @@ def enough_room(path: Path) -> None:
 
 def nearest(path: Path) -> Path:
     """A folder, or the nearest round it that is there."""
-    return next(place for place in (path, *path.absolute().parents) if place.exists())
+    try:
+        return next(place for place in (path, *path.absolute().parents) if place.exists())
+    except OSError as error:
+        # Whether it is there cannot be asked in a folder of somebody else.
+        raise DerlError(f"cannot use {path}: {error.strerror or error}; choose another folder") from None
 
 
 def check_output(path: Path) -> None:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from derl.experiments.jobs import to_data
+from derl.experiments.machine import WORKER
 from derl.experiments.planner import Job
 
 Event = tuple["Worker", dict[str, Any] | None]
@@ -38,7 +39,7 @@ class Worker:
         command = [
             sys.executable,
             "-m",
-            "derl.experiments.worker",
+            WORKER,
             str(store.absolute()),
             core,
             str(checkpoint_seconds),
@@ -86,6 +87,13 @@ class Worker:
         """Ask it to save and end."""
         if self.process.poll() is None:
             os.kill(self.process.pid, signal.SIGTERM)
+        # In the last moment of a job the signal is not heeded, for the job is done: then no other is to be waited for.
+        self._hang_up()
+
+    def _hang_up(self) -> None:
+        with contextlib.suppress(OSError):
+            if self.process.stdin is not None:
+                self.process.stdin.close()
 
     def wait(self, patience: float = 60.0) -> None:
         """Wait until it has ended, by force if it takes too long."""
@@ -94,17 +102,23 @@ class Worker:
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
-        for stream in (self.process.stdin, self.process.stdout, self._errors):
-            if stream is not None:
-                try:
+        self._hang_up()
+        for stream in (self.process.stdout, self._errors):
+            with contextlib.suppress(OSError):
+                if stream is not None:
                     stream.close()
-                except OSError:
-                    continue
 
     def last_words(self) -> str:
-        """The last line it wrote to its standard error, or how it ended."""
+        """How it ended, and the last line it wrote to its standard error, which need not have to do with it."""
         self.process.wait()
         self._errors.seek(0)
         lines = self._errors.read().decode(errors="replace").strip().splitlines()
-        code = self.process.returncode
-        return lines[-1][:300] if lines else f"signal {-code}" if code < 0 else f"exit code {code}"
+        return how_it_ended(self.process.returncode) + (f"; its last line: {lines[-1][:300]}" if lines else "")
+
+
+def how_it_ended(code: int) -> str:
+    """What a process' return code means."""
+    if code >= 0:
+        return f"exit code {code}"
+    # Linux kills whoever it thinks should go when memory runs out, and tells nobody.
+    return f"signal {-code}" + (", as when memory runs out" if -code == signal.SIGKILL else "")

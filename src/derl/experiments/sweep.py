@@ -16,7 +16,7 @@ from typing import Any
 from derl.core.errors import DerlError, require
 from derl.experiments.experiment import Experiment
 from derl.experiments.jobs import JOBS, begun_jobs, entry_of, halves, job_folder, names_unknown
-from derl.experiments.machine import enough_room, has_accelerator, try_writing
+from derl.experiments.machine import enough_room, has_accelerator, quiet_cores, try_writing
 from derl.experiments.planner import Job
 from derl.experiments.pool import Event, Worker
 from derl.experiments.remaining import make_plan
@@ -89,13 +89,12 @@ class Sweep:
     def run(self) -> dict[str, str]:
         """Run everything that is left; the value is what failed, with the reason. Ctrl-C raises `Interrupted`."""
         self._tidy()
-        cores = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
         count = min(self.plan.workers, len(self.waiting))
-        pinned = not has_accelerator() and count <= len(cores)
+        cores = [] if has_accelerator() else quiet_cores(count)
         with self._catch_signals():
             try:
-                for i in range(count):
-                    self._start(str(cores[i]) if pinned else "any")
+                for core in cores or ["any"] * count:
+                    self._start(str(core))
                 while self._busy() and not self._stop.is_set():
                     self._handle()
                 if self._stop.is_set():
