@@ -184,6 +184,8 @@ def test_what_older_versions_left_is_shown_apart_and_removed(done, tmp_path, cap
         (["reproduce", "table-1", "--only", "DeepSea-11"], "did you mean"),
         (["reproduce", "table-1", "--episodes", "0"], "--episodes must be at least 1"),
         (["reproduce", "table-1", "--seeds", "x"], "--seeds takes"),
+        (["reproduce", "table-1", "--seeds", "1000000000000"], "at most 1,000,000 seeds"),
+        (["sweep", SPEC_FILE, "--seeds", "4294967296,1"], "from 0 to 4294967295"),
         (["reproduce", "table-1", "--quick", "--explain"], "--explain needs the whole length"),
     ],
 )

@@ -60,6 +60,8 @@ def test_parts_have_seeds_and_values_of_their_own():
         ({"protocol": {"episodes": 0}}, "episodes must be at least 1"),
         ({"seeds": 0}, "seeds"),
         ({"seeds": [-1]}, "none negative"),
+        ({"seeds": [4294967296]}, "from 0 to 4294967295, none negative; got 4294967296"),
+        ({"seeds": 10**12}, "at most 1,000,000 seeds"),
         ({"seads": 3}, "did you mean seeds"),
         ({"parts": [{"reciples": []}]}, "did you mean recipes"),
         ({"parts": [1]}, "list of tables"),
@@ -154,6 +156,51 @@ def test_only_names_tasks_recipes_and_settings():
         whole.narrowed(only=["DeepSea-100"])
 
 
+@pytest.mark.parametrize("seeds", [[], [-1], [2**32], [0.5]])
+def test_seeds_that_are_none_are_refused_wherever_they_come_from(seeds):
+    whole = Experiment("x", (Part(product(["DeepSea-10"], ["a2c"]), (0,)),))
+    with pytest.raises(DerlError, match="seed"):
+        whole.narrowed(seeds=seeds)
+    with pytest.raises(DerlError, match="seed"):
+        Experiment("x", (Part(whole.cases, tuple(seeds)),)).check()
+
+
+def settings(whole: Experiment, *only: str) -> set[str]:
+    return {case.setting for case in whole.narrowed(only=only).cases}
+
+
+def test_a_setting_names_every_case_that_has_it():
+    """Whatever else is changed in a case, and whether the value is a change or the recipe's own."""
+    data = {**SPEC, "vary": {"bonus.scale": [0.1, 1], "explorer.n_steps": [5, 8]}, "protocol": {"episodes": 100}}
+    mine = from_data(data, "x")
+    rest = "protocol.episodes=100"
+    five, eight = ({f"bonus.scale={s}, explorer.n_steps={n}, {rest}" for s in ("0.1", "1")} for n in (5, 8))
+    assert settings(mine, "explorer.n_steps=5") == five
+    assert settings(mine, "explorer.n_steps=5", "explorer.n_steps=8") == five | eight
+    assert settings(mine, "bonus.scale=0.1,explorer.n_steps=8") == {f"bonus.scale=0.1, explorer.n_steps=8, {rest}"}
+    assert settings(mine, "explorer_reward=both", "DeepSea-5") == five | eight
+    with pytest.raises(DerlError, match=r"unknown task, recipe or setting 'bonus.scale=0.2'; did you mean bonus.scale"):
+        mine.narrowed(only=["bonus.scale=0.2"])
+
+
+def test_a_setting_of_a_grid_names_all_of_it():
+    rewards = {dict(case.changes).get("explorer_reward") for case in experiment("kl").cases}
+    assert rewards == {None, "intrinsic"}
+    chosen = experiment("kl").narrowed(only=["explorer_reward=intrinsic"]).cases
+    assert set(chosen) == {c for c in experiment("kl").cases if dict(c.changes).get("explorer_reward") == "intrinsic"}
+    assert len([case for case in chosen if "protocol.episodes" in case.setting]) == 2 * 25
+
+
+def test_the_recipe_as_it_is_can_be_named():
+    data = {**SPEC, "protocol": {"episodes": 100}, "parts": [{}, {"set": {"bonus.scale": 2}}]}
+    assert settings(from_data(data, "x"), "as-is") == {"protocol.episodes=100"}
+    assert (
+        settings(experiment("lambda"), "as-is", "DeepSea-10")
+        == {""}
+        == settings(experiment("lambda"), "bonus.scale=1", "DeepSea-10")
+    )
+
+
 def test_fewer_episodes_keep_the_number_of_evaluations():
     case = Experiment("x", (Part(product(["DeepSea-10"], ["a2c"]), (0,)),)).narrowed(episodes=5000).cases[0]
     protocol = case.config().protocol
@@ -192,10 +239,11 @@ def test_layer_sizes_can_be_varied():
     assert [case.setting for case in mine.cases] == ["explorer.hidden=8x", "explorer.hidden=16x8"]
 
 
-@pytest.mark.parametrize("episodes", [100, 150, 350, 1950, 1975, 20_000])
-def test_any_length_has_all_evaluations(episodes):
+@pytest.mark.parametrize(("episodes", "trained"), [(100, 100), (150, 100), (1975, 1900), (20_000, 20_000), (7, 7)])
+def test_any_length_has_as_many_evaluations_as_the_whole(episodes, trained):
     protocol = shortened(Case.of("a2c", "DeepSea-10"), episodes).config().protocol
-    assert protocol.episodes // protocol.evaluate_every >= 100
+    assert protocol.episodes == trained
+    assert protocol.episodes / protocol.evaluate_every == min(100, episodes)
 
 
 def test_a_budget_in_steps_is_not_shortened_by_episodes():

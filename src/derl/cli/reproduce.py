@@ -18,7 +18,6 @@ from derl.analysis.tables import TABLES, grid_of, text
 from derl.analysis.verdicts import Verdict, count_outcomes, verdicts
 from derl.cli.display import console
 from derl.cli.sweep import Running, complain, imported_modules, run_experiment
-from derl.cli.train import parse_seeds
 from derl.core.errors import require
 from derl.experiments.builtin import EXPERIMENTS, QUICK_EPISODES, experiment, quick
 from derl.experiments.cases import Case
@@ -55,8 +54,7 @@ class Reproduce(Running):
         names: Names = {}
         for case in whole.cases:
             names.setdefault(case if episodes is None else shortened(case, episodes), []).append(case)
-        seeds = None if self.seeds is None else parse_seeds(self.seeds)
-        chosen = small.narrowed(seeds=seeds)
+        chosen = small.narrowed(seeds=self.other_seeds())
         require(len(chosen.members()) > 0, f"{self.name}: nothing is left of it with these options")
         return chosen, names
 

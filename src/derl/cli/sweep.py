@@ -5,7 +5,7 @@ import os
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import polars as pl
@@ -21,6 +21,7 @@ from derl.cli.display import compact, console, duration
 from derl.cli.train import parse_seeds
 from derl.core.errors import require
 from derl.experiments.cases import parse_setting, setting_text
+from derl.experiments.choosing import check_count
 from derl.experiments.experiment import Experiment, read_experiment
 from derl.experiments.planner import results_of
 from derl.experiments.remaining import Plan, make_plan
@@ -39,9 +40,9 @@ class Running:
     seeds: str | None = None
     """Other seeds than the experiment's: how many (0, 1, ...), or which: 3,7,11."""
     episodes: int | None = None
-    """Train for fewer episodes, with as many evaluations."""
+    """Train for at most so many episodes, with as many evaluations: rounded down to a multiple of their number."""
     only: tuple[str, ...] = ()
-    """Only these tasks, recipes or settings: DeepSea-10 dea2c-count bonus.scale=0.1."""
+    """Only these tasks, recipes or settings: DeepSea-10 dea2c-count bonus.scale=0.1; as-is: what changes nothing."""
     workers: int | None = None
     """Worker processes; by default one per core."""
     checkpoint_seconds: float = 60.0
@@ -52,8 +53,16 @@ class Running:
     def narrow(self, experiment: Experiment) -> Experiment:
         """The part of an experiment these flags ask for."""
         require(self.episodes is None or self.episodes >= 1, f"--episodes must be at least 1, not {self.episodes}")
-        seeds = None if self.seeds is None else parse_seeds(self.seeds)
-        return experiment.narrowed(seeds=seeds, episodes=self.episodes, only=self.only)
+        return experiment.narrowed(seeds=self.other_seeds(), episodes=self.episodes, only=self.only)
+
+    def other_seeds(self) -> list[int] | None:
+        """The seeds that were asked for, if any."""
+        if self.seeds is None:
+            return None
+        # What is no number is for the parser to refuse.
+        with suppress(ValueError):
+            check_count(int(self.seeds))
+        return parse_seeds(self.seeds)
 
 
 @dataclasses.dataclass(frozen=True)

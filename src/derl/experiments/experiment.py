@@ -3,13 +3,14 @@
 import dataclasses
 import itertools
 import tomllib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from derl.core.errors import DerlError, UnknownNameError, require
 from derl.envs import make
 from derl.experiments.cases import Case, Setting, check_case
+from derl.experiments.choosing import check_count, check_seeds, chooser
 from derl.training.recipes import RECIPES
 
 KNOWN = ("name", "title", "tasks", "recipes", "seeds", "vary", "set", "protocol", "parts")
@@ -43,6 +44,8 @@ class Experiment:
 
     def check(self) -> "Experiment":
         """Raise a `DerlError` before any work if a case makes no sense or there is none."""
+        for part in self.parts:
+            check_seeds(part.seeds)
         require(len(self.members()) > 0, f"{self.name}: there is nothing to run")
         seen = set()
         for case in self.cases:
@@ -62,9 +65,10 @@ class Experiment:
     ) -> "Experiment":
         """A smaller version: other seeds, shorter training, only cases whose task, recipe or setting is named.
 
-        Several names of one kind widen the choice, names of different kinds narrow it. With fewer episodes there are
-        as many evaluations as before, closer together.
+        How names choose is said at `chooser`, what becomes of the evaluations at `shortened`.
         """
+        if seeds is not None:
+            check_seeds(seeds)
         wanted = chooser(only, self.cases)
         parts = []
         for part in self.parts:
@@ -76,25 +80,19 @@ class Experiment:
 
 
 def shortened(case: Case, episodes: int) -> Case:
-    """A case that trains for fewer episodes, with its number of evaluations kept where that is possible."""
+    """A case that trains for at most so many episodes, with as many evaluations as before, evenly spaced.
+
+    Evaluations are a whole number of episodes apart, so the length is rounded down to a multiple of their number: 100
+    evaluations in 150 episodes are one after each of 100. If there are fewer episodes than evaluations, every one is
+    evaluated.
+    """
     protocol = case.config().protocol
     require(protocol.steps is None, "a budget in steps cannot be shortened by episodes; change protocol.steps")
-    every = max(1, protocol.evaluate_every * episodes // protocol.episodes)
+    evaluations = -(-protocol.episodes // protocol.evaluate_every)
+    every = max(1, episodes // evaluations)
+    episodes = min(episodes, every * evaluations)
     changes = {**dict(case.changes), "protocol.episodes": episodes, "protocol.evaluate_every": every}
     return Case.of(case.recipe, case.task, changes)
-
-
-def chooser(only: Sequence[str], cases: Iterable[Case]) -> Callable[[Case], bool]:
-    """Whether a case is among those named, by task, recipe or setting."""
-    kinds: list[Callable[[Case], str]] = [lambda c: c.task, lambda c: c.recipe, lambda c: c.setting]
-    known = [{kind(case) for case in cases} for kind in kinds]
-    chosen: list[set[str]] = [set(), set(), set()]
-    for name in only:
-        places = [i for i, names in enumerate(known) if name in names]
-        if not places:
-            raise UnknownNameError("task, recipe or setting", name, set().union(*known) - {""})
-        chosen[places[0]].add(name)
-    return lambda case: all(not names or kind(case) in names for kind, names in zip(kinds, chosen, strict=True))
 
 
 def product(
@@ -182,7 +180,10 @@ def _names(data: Mapping[str, Any], key: str) -> list[str]:
 
 
 def _seeds(seeds: Any) -> tuple[int, ...]:
-    chosen = tuple(range(seeds)) if type(seeds) is int else tuple(seeds) if isinstance(seeds, list) else ()
-    good = len(chosen) > 0 and all(type(s) is int and s >= 0 for s in chosen)
-    require(good, f"seeds is a number of seeds or a list of them, none negative; got {seeds!r}")
-    return chosen
+    if type(seeds) is int:
+        check_count(seeds)
+        seeds = range(seeds)
+    good = isinstance(seeds, list | range) and len(seeds) > 0
+    require(good, f"seeds is a number of seeds or a list of them; got {seeds!r}")
+    check_seeds(seeds)
+    return tuple(seeds)
