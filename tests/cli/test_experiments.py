@@ -14,6 +14,7 @@ from derl.experiments.cases import case_of
 from derl.experiments.experiment import Part
 from derl.experiments.paper import cells
 from derl.experiments.planner import members_of
+from derl.experiments.pruning import is_current
 from derl.experiments.store import Entry, Store
 
 SPEC = """
@@ -70,6 +71,18 @@ def test_status(done, capsys):
     assert "4 of 4 runs done (100%)" in out
     code, out = run(capsys, "status", "table-1", "--store", done / "store")
     assert "0 of 990 runs done" in out
+
+
+def test_a_run_with_two_names_counts_once(done, capsys, monkeypatch):
+    """A scale of 1 is the recipe as it is. Addresses are derived once."""
+    spec = done / "twice.toml"
+    spec.write_text(SPEC.replace('"a2c", ', "") + "[[parts]]\n[[parts]]\nset = {'bonus.scale' = 1.0}\n")
+    derived = []
+    monkeypatch.setattr("derl.cli.status.members_of", lambda pairs: derived.append(1) or members_of(pairs))
+    code, out = run(capsys, "status", spec, "--store", done / "store")
+    assert (code, "2/2" in out, "2 of 2 runs done (100%)" in out, len(derived)) == (0, True, True, 1)
+    code, out = run(capsys, "sweep", spec, "--store", done / "store", "--dry-run")
+    assert "2 runs, 2 in the store" in out
 
 
 def test_results_move_from_store_to_store(done, capsys):
@@ -133,7 +146,10 @@ def test_what_older_versions_left_is_shown_apart_and_removed(done, tmp_path, cap
     store.add_failures([failure(members_of([(case, 7)])[0].key, "a2c", 7)], "no memory")
     store.add_failures([failure("old", "a2c", 8), failure("lost", "a3c", 9)], "no [luck]")
     store.close()
+    derived = []
+    monkeypatch.setattr("derl.experiments.pruning.is_current", lambda **row: derived.append(1) or is_current(**row))
     code, out = run(capsys, "status", "--store", folder)
+    assert len(derived) == 3
     assert (out.count("failed:"), "seed 7: no memory" in out, "2 failures are from another" in out) == (1, True, True)
 
     code, out = run(capsys, "store", "prune", "--store", folder, "--dry-run")

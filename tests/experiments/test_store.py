@@ -97,6 +97,16 @@ def test_reading_few_columns_of_few_runs(tmp_path):
     assert part["return"].to_list() == [0.25]
 
 
+def test_only_the_runs_that_are_asked_for_are_read(tmp_path, monkeypatch):
+    store, read = Store(tmp_path), []
+    store.add([entry(f"{i}", i) for i in range(50)], [frame([0.5])] * 50)
+    rows = Store._rows
+    monkeypatch.setattr(Store, "_rows", lambda self, *args: read.append(rows(self, *args)) or read[-1])
+    assert store.frame({"3", "7", "nothing"})["key"].to_list() == ["3", "7"]
+    assert len(store.frame([])) == 0
+    assert list(map(len, read)) == [2, 0]
+
+
 def test_runs_can_be_called_by_other_names(tmp_path):
     store = Store(tmp_path)
     store.add([entry("x"), entry("y", 1)], [frame([0.5]), frame([0.25])])

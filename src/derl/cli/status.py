@@ -2,6 +2,7 @@
 
 import dataclasses
 import re
+from collections.abc import Sequence, Set
 from pathlib import Path
 
 import polars as pl
@@ -14,7 +15,7 @@ from derl.cli.sweep import STORE
 from derl.experiments.builtin import find_experiment
 from derl.experiments.experiment import Experiment
 from derl.experiments.jobs import begun_jobs, job_folder
-from derl.experiments.planner import members_of
+from derl.experiments.planner import Member, members_of
 from derl.experiments.pruning import failures
 from derl.experiments.store import Store
 from derl.training.version import ENGINE
@@ -59,9 +60,8 @@ def show_store(store: Store) -> None:
 HEADS = re.compile(r"^(Deep|Hall)(Sea|way)-")
 
 
-def show_experiment(whole: Experiment, store: Store) -> None:
-    """How much of an experiment is done, recipe by recipe and task by task."""
-    stored, members = store.keys(), members_of(whole.members())
+def show_experiment(whole: Experiment, members: Sequence[Member], stored: Set[str]) -> None:
+    """How much of an experiment is done, recipe by recipe and task by task. A run with several names counts once."""
     tasks = list(dict.fromkeys(member.case.task for member in members))
     title = whole.title or whole.name
     table = Table(
@@ -74,14 +74,15 @@ def show_experiment(whole: Experiment, store: Store) -> None:
     for recipe in dict.fromkeys(member.case.recipe for member in members):
         cells = []
         for task in tasks:
-            group = [m.key in stored for m in members if (m.case.recipe, m.case.task) == (recipe, task)]
-            colour = "green" if all(group) else "yellow" if any(group) else "dim"
-            cells.append(f"[{colour}]{sum(group)}/{len(group)}[/]" if group else "")
+            group = {m.key for m in members if (m.case.recipe, m.case.task) == (recipe, task)}
+            colour = "green" if group <= stored else "yellow" if group & stored else "dim"
+            cells.append(f"[{colour}]{len(group & stored)}/{len(group)}[/]" if group else "")
         table.add_row(recipe, *cells)
     console.print(table)
-    done = sum(member.key in stored for member in members)
+    keys = {member.key for member in members}
+    done = len(keys & stored)
     console.print(
-        f"{done} of {len(members)} runs done ({done / len(members):.0%}); what is left: derl reproduce or derl sweep"
+        f"{done} of {len(keys)} runs done ({done / len(keys):.0%}); what is left: derl reproduce or derl sweep"
     )
 
 
@@ -90,27 +91,38 @@ def main(args: list[str]) -> None:
     command = tyro.cli(Status, args=args, prog="derl status")
     chosen = None if command.experiment is None else find_experiment(command.experiment)
     store = Store(command.store, read_only=True)
+    stored, keys = store.keys(), None
     if chosen is None:
         show_store(store)
     else:
-        show_experiment(chosen, store)
-    keys = None if chosen is None else {member.key for member in members_of(chosen.members())}
-    begun = [job for job in begun_jobs(command.store) if keys is None or any(m.key in keys for m in job.members)]
-    if begun:
-        console.print(f"{sum(len(job.members) for job in begun)} runs are begun and saved on the way:")
-        for job in begun:
-            spent = job_folder(command.store, job).core_seconds()
-            console.print(f"  {escape(job.title)}, {duration(spent)} of core time so far", soft_wrap=True)
+        members = members_of(chosen.members())
+        keys = {member.key for member in members}
+        show_experiment(chosen, members, stored)
+    show_begun(command.store, stored, keys)
     show_failures(store, keys)
 
 
-def show_failures(store: Store, keys: set[str] | None) -> None:
+def show_begun(path: Path, stored: Set[str], keys: Set[str] | None) -> None:
+    """The jobs that wait to be gone on with, of all or of those runs."""
+    missing = [(job, {m.key for m in job.members} - stored) for job in begun_jobs(path)]
+    begun = [(job, runs) for job, runs in missing if (runs if keys is None else runs & keys)]
+    if begun:
+        console.print(f"{len(set().union(*(runs for _, runs in begun)))} runs are begun and saved on the way:")
+        for job, _ in begun:
+            spent = job_folder(path, job).core_seconds()
+            console.print(f"  {escape(job.title)}, {duration(spent)} of core time so far", soft_wrap=True)
+
+
+def show_failures(store: Store, keys: Set[str] | None) -> None:
     """What could not be finished. What only an older version tried is counted, not listed: nobody will try it again."""
-    for row in failures(store, current=True).iter_rows(named=True):
-        if keys is None or row["key"] in keys:
-            name = f"{row['recipe']} on {row['task']} {row['setting']} seed {row['seed']}"
-            console.print(f"[red]failed: {escape(name)}: {escape(row['error'])}[/]", soft_wrap=True)
-    old = len(failures(store, current=False)) if keys is None else 0
-    if old:
-        text = f"{old} failures are from another version, or from a module that was not given with --import"
+    if keys is None:
+        listed, old = failures(store)
+    else:
+        # Whatever has the address of a run that is wanted now is of this version.
+        listed, old = store.failures().filter(pl.col("key").is_in(list(keys))), ()
+    for row in listed.iter_rows(named=True):
+        name = f"{row['recipe']} on {row['task']} {row['setting']} seed {row['seed']}"
+        console.print(f"[red]failed: {escape(name)}: {escape(row['error'])}[/]", soft_wrap=True)
+    if len(old):
+        text = f"{len(old)} failures are from another version, or from a module that was not given with --import"
         console.print(f"[dim]{text}; derl store prune lists and removes them[/]", soft_wrap=True)

@@ -24,7 +24,7 @@ def leftovers(store: Store) -> Leftovers:
     Runs go by the engine's number alone. Their content address would tell more, but takes a module of the user's for an
     older version if it is not loaded; a failure lost by that is a line of text, a run may be hours.
     """
-    return Leftovers([run for run in store.entries() if run.engine < ENGINE], failures(store, current=False))
+    return Leftovers([run for run in store.entries() if run.engine < ENGINE], failures(store)[1])
 
 
 def prune(store: Store, found: Leftovers) -> None:
@@ -32,11 +32,13 @@ def prune(store: Store, found: Leftovers) -> None:
     store.remove([run.key for run in found.runs], found.failures["key"].to_list())
 
 
-def failures(store: Store, *, current: bool) -> pl.DataFrame:
-    """Runs that could not be finished: those that the same experiment would try again, or the others."""
+def failures(store: Store) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Runs that could not be finished: those that the same experiment would try again, and the others."""
     noted = store.failures()
-    kept = [is_current(**row) == current for row in noted.drop("error").iter_rows(named=True)]
-    return noted.filter(pl.Series(kept, dtype=pl.Boolean))
+    # To derive an address takes a while: once for each.
+    current = [is_current(**row) for row in noted.drop("error").iter_rows(named=True)]
+    kept = pl.Series(current, dtype=pl.Boolean)
+    return noted.filter(kept), noted.filter(~kept)
 
 
 def is_current(key: str, recipe: str, task: str, setting: str, seed: int) -> bool:

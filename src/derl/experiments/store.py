@@ -94,10 +94,10 @@ class Store:
     def _ask(self, query: Callable[[sqlite3.Connection], Found]) -> Found:
         return read(self._file, query) if self._db is None else query(self._db)
 
-    def _rows(self, query: str, wanted: Callable[[tuple], bool] | None = None) -> list[tuple]:
-        """The rows a query finds, or those of them that are wanted."""
+    def _rows(self, query: str, parameters: Sequence[Any] = ()) -> list[tuple]:
+        """The rows a query finds."""
         try:
-            return self._ask(lambda db: [row for row in db.execute(query) if wanted is None or wanted(row)])
+            return self._ask(lambda db: db.execute(query, parameters).fetchall())
         except (sqlite3.Error, OSError) as error:
             raise DerlError(f"cannot read {self._file}: {error}; choose another folder with --store") from None
 
@@ -188,15 +188,17 @@ class Store:
 
         `columns` names the numbers wanted, beside those that name a run; reading few is faster.
         """
-        wanted = None if keys is None else set(keys)
+        # As one text: there may be more keys than a query may have parameters.
+        wanted = None if keys is None else json.dumps(sorted(keys))
+        some = "" if wanted is None else "WHERE key IN (SELECT value FROM json_each(?))"
         order = "recipe, task, setting, seed, key"
-        query = f"SELECT key, {', '.join(LABELS)}, columns, data FROM runs ORDER BY {order}"
+        query = f"SELECT key, {', '.join(LABELS)}, columns, evaluations, data FROM runs {some} ORDER BY {order}"
         groups: dict[str, tuple[list[tuple], list[np.ndarray]]] = {}
-        found = self._rows(query, lambda row: wanted is None or row[0] in wanted)
-        for number, (key, *labels, names, data) in enumerate(found):
+        found = self._rows(query, () if wanted is None else (wanted,))
+        for number, (key, *labels, names, evaluations, data) in enumerate(found):
             rows, blobs = groups.setdefault(names, ([], []))
             rows.append((number, key, *labels))
-            blobs.append(np.frombuffer(data).reshape(len(json.loads(names)), -1))
+            blobs.append(np.frombuffer(data).reshape(-1, evaluations))
         frames = [_unpack(json.loads(names), *group, columns) for names, group in groups.items()]
         return pl.concat(frames, how="diagonal").sort("run", "evaluation") if frames else empty_frame()
 
