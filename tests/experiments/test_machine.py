@@ -10,7 +10,15 @@ import pytest
 from derl.core.errors import DerlError
 from derl.experiments import machine, planner
 from derl.experiments.experiment import product
-from derl.experiments.planner import MEMORY_BYTES, members_of, memory_for, plan, sizes
+from derl.experiments.planner import (
+    MEMORY_BYTES,
+    MEMORY_BYTES_GPU,
+    MOST_RUNS_GPU,
+    members_of,
+    memory_for,
+    plan,
+    sizes,
+)
 
 PLUGIN = """
 import os
@@ -50,12 +58,12 @@ def test_a_process_that_plans_does_not_take_hold_of_a_gpu(tmp_path):
 
 def test_jax_that_cannot_start_is_told_in_one_line(monkeypatch):
     monkeypatch.setenv("JAX_PLATFORMS", "abacus")
-    machine.has_accelerator.cache_clear()
+    machine.accelerator.cache_clear()
     with pytest.raises(DerlError, match=r"JAX cannot start \(.*abacus.*JAX_PLATFORMS=cpu"):
-        machine.has_accelerator()
+        machine.accelerator()
     monkeypatch.setenv("JAX_PLATFORMS", "cpu")
-    assert machine.has_accelerator() is False
-    machine.has_accelerator.cache_clear()
+    assert machine.accelerator() is None
+    machine.accelerator.cache_clear()
 
 
 def test_the_limit_of_a_container_counts(tmp_path):
@@ -82,6 +90,17 @@ def test_little_memory_makes_small_groups_and_much_changes_nothing(monkeypatch):
     assert [len(job.members) for job in plan(everyone, workers=1, memory=memory_for(1))] == [12]
     monkeypatch.setattr(planner, "memory_bytes", lambda: 2 * 2 * 3 * sizes(everyone[0].config)[1])
     assert max(len(job.members) for job in plan(everyone, workers=2, memory=memory_for(2))) == 3
+
+
+def test_a_gpus_own_memory_limits_its_populations():
+    """Half of what JAX may use of a small card; on a large one, and on one that does not say, as many everywhere."""
+    everyone = members_of([(case, seed) for case in product(["DeepSea-5"], ["dedqn-count"]) for seed in range(12)])
+    whole = sizes(everyone[0].config)[1]
+    gpus = [machine.understood(f"a warning\ngpu {limit}\n") for limit in (2 * 3 * whole, 10**15, 0)]
+    assert [memory_for(1, gpu) for gpu in gpus] == [3 * whole, MEMORY_BYTES_GPU, MEMORY_BYTES_GPU]
+    jobs = plan(everyone, workers=1, most=MOST_RUNS_GPU, memory=memory_for(1, gpus[0]))
+    assert [len(job.members) for job in jobs] == [3] * 4
+    assert machine.understood("cpu 0") is None
 
 
 def test_workers_of_two_sweeps_do_not_share_a_core_while_another_is_free(tmp_path, monkeypatch):

@@ -10,18 +10,36 @@ import sys
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import jax
 
 from derl.core.errors import DerlError, require
 
-PROBE = "import jax; print(jax.default_backend())"
+PROBE = """
+import jax
+name, limit = jax.default_backend(), 0
+try:
+    limit = jax.devices()[0].memory_stats()["bytes_limit"]
+except Exception:  # Not every device says.
+    pass
+print(name, limit)
+"""
+"""What asks JAX where it computes, and how much memory it may use there; 0 if it does not say."""
 
 WORKER = "derl.experiments.worker"
 """The module that a worker process runs; after it come the store and the core on its command line."""
 
 DISK_BYTES = 50_000_000
 """Less free room than this, and a sweep does not begin."""
+
+
+class Accelerator(NamedTuple):
+    """What JAX computes on where it is not a CPU."""
+
+    name: str
+    memory: int | None
+    """How many bytes JAX may use of its memory; None if it does not say."""
 
 
 def stay_on_cpu() -> None:
@@ -34,8 +52,8 @@ def stay_on_cpu() -> None:
 
 
 @functools.cache
-def has_accelerator() -> bool:
-    """Whether workers will compute on something other than a CPU.
+def accelerator() -> Accelerator | None:
+    """What workers will compute on if it is not a CPU.
 
     Asked of another process, for JAX takes hold of a GPU when it is asked; and not at all where the answer is known.
     """
@@ -44,13 +62,19 @@ def has_accelerator() -> bool:
         importlib.util.find_spec(name) is not None for name in ("jax_plugins", "libtpu")
     )
     if chosen == "cpu" or (not chosen and not plugins):
-        return False
+        return None
     environment = {**os.environ, "XLA_PYTHON_CLIENT_PREALLOCATE": "false"}
     answer = subprocess.run([sys.executable, "-c", PROBE], env=environment, capture_output=True, text=True)
     if answer.returncode != 0:
         words = (answer.stderr.strip().splitlines() or ["no reason given"])[-1][:300]
         raise DerlError(f"JAX cannot start ({words}); JAX_PLATFORMS=cpu in the environment does without accelerators")
-    return answer.stdout.split()[-1] != "cpu"
+    return understood(answer.stdout)
+
+
+def understood(answer: str) -> Accelerator | None:
+    """What the probe's last line says."""
+    name, limit = answer.split()[-2:]
+    return None if name == "cpu" else Accelerator(name, int(limit) or None)
 
 
 def memory_bytes(root: Path = Path("/")) -> int | None:

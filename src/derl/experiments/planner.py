@@ -16,7 +16,7 @@ from derl.agents.ppo import PPO
 from derl.core.types import Box
 from derl.experiments.cases import Case
 from derl.experiments.identity import config_key, seed_key
-from derl.experiments.machine import memory_bytes
+from derl.experiments.machine import Accelerator, memory_bytes
 from derl.experiments.store import Store, relabelled
 from derl.training.config import Config, Run
 
@@ -28,6 +28,8 @@ differently. A machine with other caches is a little slower this way, but gets t
 """
 MEMORY_BYTES = 1_500_000_000
 """What the whole state of one population may take. Less on a machine that has not got it: see `memory_for`."""
+MEMORY_BYTES_GPU = 12_000_000_000
+"""The same on a GPU, of its own memory."""
 MOST_RUNS = 16
 MOST_RUNS_GPU = 512
 
@@ -126,22 +128,21 @@ def sizes(config: Config) -> tuple[int, int]:
     return hot, hot + sum(memories) * row
 
 
-def memory_for(workers: int) -> int:
+def memory_for(workers: int, gpu: Accelerator | None = None) -> int:
     """What one population may take where so many are trained at once: never more than half of the memory there is.
 
     Of the paper's experiments none comes near it: their populations are the same on every machine.
     """
-    whole = memory_bytes()
-    return MEMORY_BYTES if whole is None else min(MEMORY_BYTES, whole // 2 // workers)
+    most, whole = (MEMORY_BYTES, memory_bytes()) if gpu is None else (MEMORY_BYTES_GPU, gpu.memory)
+    return most if whole is None else min(most, whole // 2 // workers)
 
 
 def population_size(config: Config, most: int = MOST_RUNS, memory: int = MEMORY_BYTES) -> int:
     """How many runs of this kind go together best."""
     hot, whole = sizes(config)
-    if most > MOST_RUNS:
-        # On a GPU, whose own memory it is.
-        return max(1, min(most, MEMORY_BYTES * 8 // whole))
-    return max(1, min(most, CACHE_BYTES // hot, memory // whole))
+    # A GPU's caches are not what limits it.
+    cached = CACHE_BYTES // hot if most <= MOST_RUNS else most
+    return max(1, min(most, cached, memory // whole))
 
 
 def expected_seconds(config: Config) -> float:

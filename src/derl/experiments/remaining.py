@@ -7,7 +7,7 @@ from pathlib import Path
 from derl.core.errors import require
 from derl.experiments.experiment import Experiment
 from derl.experiments.jobs import begun_jobs, share_done
-from derl.experiments.machine import has_accelerator
+from derl.experiments.machine import accelerator
 from derl.experiments.planner import MOST_RUNS, MOST_RUNS_GPU, Job, Member, members_of, memory_for, plan
 from derl.experiments.store import Store, is_store
 from derl.training.trainer import available_cores
@@ -49,8 +49,8 @@ class Plan:
 def make_plan(experiment: Experiment, path: Path, workers: int | None = None) -> Plan:
     """What is left of an experiment. Jobs that were begun are gone on with as they are."""
     members = members_of(experiment.members())
-    gpu = has_accelerator()
-    workers = (1 if gpu else available_cores()) if workers is None else workers
+    gpu = accelerator()
+    workers = (available_cores() if gpu is None else 1) if workers is None else workers
     require(workers >= 1, f"a sweep needs at least one worker, not {workers}")
     known, stored = {}, set()
     if is_store(path):
@@ -58,8 +58,8 @@ def make_plan(experiment: Experiment, path: Path, workers: int | None = None) ->
         known, stored = store.seconds_of(), store.keys()
     begun = to_resume(path, {m.key for m in members}, stored)
     taken = stored | {m.key for job in begun for m in job.members}
-    most = MOST_RUNS_GPU if gpu else MOST_RUNS
-    jobs = plan(members, workers=workers, done=taken, known=known, most=most, memory=memory_for(workers))
+    most, memory = MOST_RUNS if gpu is None else MOST_RUNS_GPU, memory_for(workers, gpu)
+    jobs = plan(members, workers=workers, done=taken, known=known, most=most, memory=memory)
     return Plan(tuple(members), (*begun, *jobs), workers, frozenset(stored))
 
 

@@ -16,7 +16,7 @@ from typing import Any
 from derl.core.errors import DerlError, require
 from derl.experiments.experiment import Experiment
 from derl.experiments.jobs import JOBS, begun_jobs, entry_of, halves, job_folder, names_unknown
-from derl.experiments.machine import enough_room, has_accelerator, quiet_cores, try_writing
+from derl.experiments.machine import accelerator, enough_room, quiet_cores, try_writing
 from derl.experiments.planner import Job
 from derl.experiments.pool import Event, Worker
 from derl.experiments.remaining import make_plan
@@ -90,7 +90,7 @@ class Sweep:
         """Run everything that is left; the value is what failed, with the reason. Ctrl-C raises `Interrupted`."""
         self._tidy()
         count = min(self.plan.workers, len(self.waiting))
-        cores = [] if has_accelerator() else quiet_cores(count)
+        cores = quiet_cores(count) if accelerator() is None else []
         with self._catch_signals():
             try:
                 for core in cores or ["any"] * count:
