@@ -10,7 +10,7 @@ from analysis.made_up import frame_of, like_the_paper, together, variants_of
 from derl.analysis.aggregates import Estimate
 from derl.analysis.claims import STATEMENTS, Claim, claim_frame, claims, decide, overall
 from derl.analysis.divergence import Variant, constraint, main_groups
-from derl.analysis.effects import Effect, average_effect, deviation_effect, mean_effect, saving_of, spread_of
+from derl.analysis.effects import Effect, average_effect, deviation_effect, mean_effect, saving_of
 from derl.analysis.frames import Results
 from derl.analysis.sensitivity import published_values, sweep, swept_case
 from derl.experiments.cases import Case
@@ -45,15 +45,6 @@ def test_effects_subtract_and_average_draw_by_draw():
     assert (a - b).value == 0.5
     np.testing.assert_array_equal((a - b).draws, [0, 1])
     np.testing.assert_array_equal(mean_effect([a, b]).draws, [0, 1.5])
-
-
-def test_a_spread_is_centred():
-    rng = np.random.default_rng(0)
-    effects = [Effect(0.0, rng.normal(0, 1, 2000)) for _ in range(4)]
-    assert spread_of(effects).value == 0
-    assert abs(spread_of(effects).draws.mean()) < 1e-9
-    sure = spread_of([Effect(x, np.full(10, x)) for x in (0.0, 1.0)])
-    assert sure.estimate() == (0.5, 0.5, 0.5)
 
 
 def test_savings():

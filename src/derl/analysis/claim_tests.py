@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from derl.analysis.aggregates import optimal_return
-from derl.analysis.effects import average_effect, drawn_curves, mean_effect, saving_of, spread_of
+from derl.analysis.effects import average_effect, drawn_curves, mean_effect, saving_of
 from derl.analysis.findings import (
     BASELINES,
     DECOUPLED,
@@ -46,7 +46,7 @@ def _spread(swept: Sweep) -> Finding:
     return Finding(
         f"spread over values of {swept.kind}",
         swept.name,
-        spread_of(list(swept.effects.values())) if enough else None,
+        swept.spread(values) if enough else None,
         SENSITIVE,
         "above",
         spread_in_paper(swept, values if enough else None),
@@ -92,8 +92,7 @@ def narrower(ours: Sweep, theirs: Sweep) -> Finding:
     values = _common(ours, theirs)
     effect = None
     if len(values) >= ENOUGH_VALUES:
-        spreads = [spread_of([s.effects[value] for value in values]) for s in (ours, theirs)]
-        effect = spreads[0] - spreads[1]
+        effect = ours.spread(values) - theirs.spread(values)
     known = [spread_in_paper(s, None if effect is None else values) for s in (ours, theirs)]
     return Finding(
         f"spread over values of {ours.kind}, minus that of the baseline",

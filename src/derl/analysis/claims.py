@@ -6,7 +6,7 @@ and if the bound lies within the interval there is not enough data.
 
 | claim | effect | it holds if it is |
 |---|---|---|
-| 1 | spread: standard deviation, over the varied values, of the average return | above 0.1 |
+| 1 | spread: standard deviation, over the varied values, of the average return, without seeds' noise | above 0.1 |
 | 2 | spread of DeRL minus that of its baseline, over the values both have | below 0 |
 |   | average return over all those values, DeRL minus baseline | above 0 |
 | 3 | average return, DeRL minus its baseline with the same bonus | above -0.05 ("similar or better") |

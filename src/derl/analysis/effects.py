@@ -95,17 +95,6 @@ def deviation_effect(results: Results, case: Case, evaluations: int) -> Effect |
     return Effect(float(std_without_nan(values).mean()), np.sqrt(np.maximum(variance, 0)).mean(1))
 
 
-def spread_of(effects: Sequence[Effect]) -> Effect:
-    """The standard deviation of several numbers, such as the average returns at all values of lambda.
-
-    Noise makes numbers spread, and a draw's numbers have their noise twice. The draws are therefore moved so that their
-    mean is the spread that was seen: they tell how uncertain it is, not how large.
-    """
-    value = float(np.std([e.value for e in effects]))
-    drawn = np.std([e.draws for e in effects], axis=0)
-    return Effect(value, drawn - drawn.mean() + value)
-
-
 def saving_of(
     ours: tuple[np.ndarray, np.ndarray], theirs: tuple[np.ndarray, np.ndarray], episodes: np.ndarray, threshold: float
 ) -> Effect:

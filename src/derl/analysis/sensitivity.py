@@ -9,6 +9,7 @@ import numpy as np
 
 from derl.analysis.effects import Effect, average_effect
 from derl.analysis.frames import EVALUATIONS, Results
+from derl.analysis.spreads import Runs, run_averages, spread_of
 from derl.experiments.cases import Case
 from derl.experiments.paper import (
     INCREMENTS,
@@ -36,6 +37,8 @@ class Sweep:
     """What the explorer learns from: `both` rewards or the `intrinsic` one."""
     effects: Mapping[float, Effect]
     """The average return at each value, normalised."""
+    runs: Mapping[float, Runs]
+    """The same of every run."""
     missing: tuple[float, ...]
     """The values that were not run."""
 
@@ -43,6 +46,10 @@ class Sweep:
     def name(self) -> str:
         """Whose sensitivity it is, for tables."""
         return f"{row_name(self.recipe)} on {self.task}"
+
+    def spread(self, values: Sequence[float]) -> Effect:
+        """How much the average return differs between these values, beyond the noise of seeds."""
+        return spread_of({swept_case(self.recipe, self.task, self.kind, v, self.reward): self.runs[v] for v in values})
 
 
 def swept_setting(recipe: str, kind: Kind) -> str:
@@ -83,14 +90,15 @@ def sweep(
     results: Results, recipe: str, task: str, kind: Kind, reward: str = "both", evaluations: int = EVALUATIONS
 ) -> Sweep:
     """What there is of a recipe's sweep."""
-    effects, missing = {}, []
+    effects, runs, missing = {}, {}, []
     for value in swept_values(recipe, kind):
-        effect = average_effect(results, swept_case(recipe, task, kind, value, reward), evaluations)
-        if effect is None:
+        case = swept_case(recipe, task, kind, value, reward)
+        effect, averages = average_effect(results, case, evaluations), run_averages(results, case, evaluations)
+        if effect is None or averages is None:
             missing.append(value)
         else:
-            effects[value] = effect
-    return Sweep(recipe, task, kind, reward, effects, tuple(missing))
+            effects[value], runs[value] = effect, averages
+    return Sweep(recipe, task, kind, reward, effects, runs, tuple(missing))
 
 
 @cache
@@ -108,6 +116,9 @@ def published_values(swept: Sweep) -> dict[float, float]:
 
 
 def published_spread(numbers: Mapping[float, float], best: float, values: Sequence[float]) -> float | None:
-    """The spread of the paper's own numbers at these values, normalised by the best possible return."""
+    """The spread of the paper's own numbers at these values, normalised by the best possible return.
+
+    The noise of its seeds is in it: the paper does not say how much its runs differ.
+    """
     chosen = [numbers[value] / best for value in values if value in numbers]
     return float(np.std(chosen)) if len(chosen) == len(values) else None
