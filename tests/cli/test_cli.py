@@ -6,6 +6,7 @@ import os
 import pty
 import subprocess
 import sys
+from pathlib import Path
 
 import polars as pl
 import pytest
@@ -213,3 +214,9 @@ def test_a_terminal_sees_live_progress(tmp_path):
     for word in ("steps/s", "episodes", "explorer", "exploiter", "left"):
         assert word in text
     assert "\x1b[" in text
+
+
+def test_the_documentation_shows_what_help_prints(capsys):
+    page = (Path(__file__).parents[2] / "docs" / "command-line.md").read_text()
+    assert main(["--help"]) == 0
+    assert f"```text\n{capsys.readouterr().out}```" in page

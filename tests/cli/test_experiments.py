@@ -226,6 +226,18 @@ def test_a_folder_that_cannot_be_written_is_named(done, capsys, tmp_path):
     assert "cannot use the store" in out
 
 
+def test_workers_are_told_of_modules_also_if_python_calls_the_command(tmp_path, monkeypatch):
+    """What counts is what the command was called with, not what the process was."""
+    told: list[tuple[str, ...]] = []
+    (tmp_path / "mine.py").write_text("")
+    (tmp_path / "spec.toml").write_text(SPEC)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr("derl.cli.sweep.run_experiment", lambda experiment, running, modules: told.append(modules))
+    assert main(["--import", "mine", "sweep", str(tmp_path / "spec.toml")]) == 0
+    assert main(["sweep", str(tmp_path / "spec.toml")]) == 0
+    assert told == [("mine",), ()]
+
+
 def test_what_may_not_be_read_is_one_line(capsys, monkeypatch):
     def refuse(args):
         raise PermissionError(13, "Permission denied", "/root/x")

@@ -4,6 +4,7 @@ import importlib
 import sys
 
 from derl._version import __version__
+from derl.cli.modules import remember_modules
 from derl.core.errors import DerlError
 from derl.experiments.machine import stay_on_cpu
 
@@ -54,6 +55,7 @@ def main(argv: list[str] | None = None) -> int:
         # A user's own module, which registers tasks, agents or bonuses by name.
         modules.append(args[1])
         args = args[2:]
+    remember_modules(modules)
     if args and args[0] in PLANNING:
         # Before the user's modules, which may make arrays.
         stay_on_cpu()

@@ -17,7 +17,8 @@ from derl.analysis.selection import choices, selection_page
 from derl.analysis.tables import TABLES, grid_of, text
 from derl.analysis.verdicts import Verdict, count_outcomes, verdicts
 from derl.cli.display import console
-from derl.cli.sweep import Running, complain, imported_modules, run_experiment
+from derl.cli.modules import imported_modules
+from derl.cli.sweep import Running, complain, run_experiment
 from derl.core.errors import require
 from derl.experiments.builtin import EXPERIMENTS, QUICK_EPISODES, experiment, quick
 from derl.experiments.cases import Case

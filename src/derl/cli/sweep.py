@@ -2,7 +2,6 @@
 
 import dataclasses
 import os
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -18,6 +17,7 @@ from rich.table import Table
 
 from derl.analysis.curves import summarise
 from derl.cli.display import compact, console, duration
+from derl.cli.modules import imported_modules
 from derl.cli.train import parse_seeds
 from derl.core.errors import require
 from derl.experiments.cases import parse_setting, setting_text
@@ -166,12 +166,6 @@ def run_experiment(experiment: Experiment, running: Running, modules: tuple[str,
 def complain(failed: int) -> None:
     """End with an error if runs failed, after everything that could be done was done."""
     require(failed == 0, f"{failed} runs failed; derl status says why")
-
-
-def imported_modules() -> tuple[str, ...]:
-    """The modules given with --import, which workers have to load too."""
-    args = sys.argv[1:]
-    return tuple(args[i + 1] for i in range(0, len(args) - 1, 2) if args[i] == "--import")
 
 
 def main(args: list[str]) -> None:

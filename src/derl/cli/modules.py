@@ -1,0 +1,15 @@
+"""The user's own modules that `derl --import` has loaded: worker processes have to load them too."""
+
+from collections.abc import Sequence
+
+_names: list[str] = []
+
+
+def remember_modules(names: Sequence[str]) -> None:
+    """Note the modules of this call of `derl`. A process may call it several times."""
+    _names[:] = names
+
+
+def imported_modules() -> tuple[str, ...]:
+    """The modules given with --import."""
+    return tuple(_names)
