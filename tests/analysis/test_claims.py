@@ -10,7 +10,7 @@ from analysis.made_up import frame_of, like_the_paper, together, variants_of
 from derl.analysis.aggregates import Estimate
 from derl.analysis.claims import STATEMENTS, Claim, claim_frame, claims, decide, overall
 from derl.analysis.divergence import Variant, constraint, main_groups
-from derl.analysis.effects import Effect, average_effect, deviation_effect, mean_effect, saving_of
+from derl.analysis.effects import Effect, average_effect, mean_effect, saving_of
 from derl.analysis.frames import Results
 from derl.analysis.sensitivity import published_values, sweep, swept_case
 from derl.experiments.cases import Case
@@ -67,13 +67,6 @@ def test_averages_with_and_without_gaps_agree():
     assert holed.value == pytest.approx(np.nanmean(gap, 0).mean() / 0.99)
     assert holed.estimate().low < holed.value < holed.estimate().high
     assert average_effect(Results(frame_of({case: rows[:1]})), case, 6) is None
-
-
-def test_deviations_over_runs():
-    case = Case.of("a2c", "DeepSea-10")
-    effect = deviation_effect(Results(frame_of({case: [[0, 0.99], [0.99, 0.99]]})), case, 2)
-    assert effect.value == pytest.approx((0.5 + 0) / 2)
-    assert set(np.round(effect.draws, 6)) == {0.0, 0.25}
 
 
 def sensitive_frame(recipe: str, low: float, high: float, noise: float = 0.01) -> pl.DataFrame:
@@ -171,12 +164,23 @@ def test_constraints_and_exploration():
     assert find(tests, 4, "KL", "all").outcome == "holds"
     assert find(tests, 4, "KL", "DeA2C Count on DeepSea-10, intrinsic").effect.value == pytest.approx(-1.617, abs=0.1)
     assert find(tests, 4, "deviation", "all").outcome == "holds"
+    # Five runs are enough to tell in a single case.
+    assert "holds" in {c.outcome for c in tests if "deviation" in c.measure and not c.overall}
     assert find(tests, 5, "best mean return", "DeA2C Count on DeepSea-10, constraints").outcome == "holds"
     assert find(tests, 5, "minus that of its explorer", "all").outcome == "holds"
     hopeless = frame.with_columns(pl.col("return") * 0.1, pl.col("explorer_return") * 2)
     tests = claims(hopeless)
     assert find(tests, 5, "best mean return", "all").outcome == "does not hold"
     assert find(tests, 5, "minus that of its explorer", "all").outcome == "does not hold"
+
+
+def test_three_runs_tell_about_deviations_only_together():
+    """The paper's constraints were run with three seeds."""
+    tests = claims(together(variants_of("DeepSea-10", 3), variants_of("Hallway-20-20", 3, seed=1)))
+    assert find(tests, 4, "deviation", "all").outcome == "holds"
+    alone = [c for c in tests if c.number == 4 and "deviation" in c.measure and not c.overall]
+    assert len(alone) == 4
+    assert {(c.outcome, "too few runs to judge alone" in c.words) for c in alone} == {("not enough data", True)}
 
 
 def test_variants_are_found_however_they_are_written():

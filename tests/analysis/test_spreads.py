@@ -5,7 +5,8 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from derl.analysis.spreads import spread_of
+from derl.analysis.effects import mean_effect
+from derl.analysis.spreads import can_tell, gap_of_deviations, spread_of
 from derl.experiments.cases import Case
 
 EXPERIMENTS = 60
@@ -30,7 +31,7 @@ def coins(chance: float, values: int = 9, runs: int = 5) -> Sample:
 
 def normal(deviation: float, spread: float = 0.0, values: int = 9, runs: int = 5) -> Sample:
     """Runs whose true means have a spread."""
-    means = np.linspace(-1, 1, values) / np.linspace(-1, 1, values).std() * spread
+    means = np.linspace(-1, 1, values) * (spread / np.linspace(-1, 1, 9).std())
     return lambda rng: means[:, None] + rng.normal(0, deviation, (values, runs))
 
 
@@ -78,3 +79,44 @@ def test_a_method_that_cares_less_is_found():
         share(np.random.default_rng(4), lambda rng: (spread(pair[0](rng)) - spread(pair[1](rng))).estimate().high < 0)
         == 1
     )
+
+
+def test_deviations_over_runs():
+    effect = gap_of_deviations(np.array([[0.0, 1.0], [1.0, 1.0]]), np.array([[1.0, 1.0], [1.0, 1.0]]))
+    assert effect.value == pytest.approx((0.5 + 0) / 2)
+    # The run that differs is on either side: the deviation is 0.25 there and 0 on the other.
+    assert set(effect.draws) == {0.0, 0.5}
+
+
+def test_how_many_runs_it_takes():
+    # Of the 20 ways to deal three and three the most extreme is one: more than 2.5 %.
+    assert [can_tell(n, n) for n in (2, 3, 4, 5)] == [False, False, True, True]
+
+
+def curves(values: np.ndarray) -> np.ndarray:
+    """Runs that rise to these values."""
+    return values[:, None] * np.linspace(0.2, 1, 10)
+
+
+def less(rng: np.random.Generator, ours: Sample, theirs: Sample, cases: int = 4) -> bool:
+    """Whether constraints are said to reduce the deviation, of all cases together."""
+    pairs = [(curves(ours(rng)[0]), curves(theirs(rng)[0])) for _ in range(cases)]
+    seeds = rng.integers(1000, size=cases)
+    gaps = [gap_of_deviations(*pair, seed=int(s), samples=2000) for pair, s in zip(pairs, seeds, strict=True)]
+    return mean_effect(gaps).estimate().high < 0
+
+
+@pytest.mark.parametrize("null", [normal(0.1, values=1, runs=3), coins(0.5, 1, 3), coins(0.8, 1, 3), coins(0.8, 1, 5)])
+def test_no_difference_is_not_called_less(null):
+    assert share(np.random.default_rng(5), lambda rng: less(rng, null, null)) <= 0.1
+
+
+def test_a_mean_that_moves_is_not_less_deviation():
+    moved, plain = (lambda rng, m=m: m + normal(0.1, values=1, runs=3)(rng) for m in (0.9, 0.5))
+    assert share(np.random.default_rng(6), lambda rng: less(rng, moved, plain)) <= 0.1
+
+
+def test_three_runs_show_less_deviation_in_four_cases_but_never_in_one():
+    ours, theirs = normal(0.01, values=1, runs=3), normal(0.3, values=1, runs=3)
+    assert share(np.random.default_rng(7), lambda rng: less(rng, ours, theirs)) > 0.9
+    assert share(np.random.default_rng(8), lambda rng: less(rng, ours, theirs, cases=1)) == 0

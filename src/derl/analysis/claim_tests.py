@@ -15,6 +15,7 @@ from derl.analysis.findings import (
     SAVING,
     SENSITIVE,
     SIMILAR,
+    TOO_FEW_CASES,
     Finding,
     baseline_of,
     with_whole,
@@ -162,7 +163,7 @@ def efficiency(results: Results, evaluations: int) -> list[Finding]:
         subject=f"largest of {len(there)} tasks" + (f", {largest.subject}" if there else ""),
         reach=SAVING,
         # One task is enough to show that it happens, but not to show that it never does.
-        enough=_reaches(largest) or 2 * len(there) >= len(found),
+        too_few="" if _reaches(largest) or 2 * len(there) >= len(found) else TOO_FEW_CASES,
         lacks="" if there else "no task in which both learnt something has been run",
         note="The largest of several is larger than a typical one.",
     )

@@ -13,6 +13,7 @@ and if the bound lies within the interval there is not enough data.
 |   | share of episodes saved until 90 % of the return that both reach | above 0, and in some task 0.4 |
 | 4 | KL divergence with constraints minus without | below 0 |
 |   | deviation of returns over runs, and spread over values, with minus without | below 0 |
+|   | (a deviation's interval is that of dealing all runs anew to the two sides, see `spreads`) | |
 | 5 | best mean return of an exploiter whose explorer never saw extrinsic rewards | above 0.5 |
 |   | average return of that exploiter minus that of its explorer | above 0 |
 """
@@ -82,7 +83,7 @@ def claims(frame: pl.DataFrame | Results, *, evaluations: int = EVALUATIONS) -> 
 
 def _claim(number: int, finding: Finding) -> Claim:
     effect = None if finding.effect is None else finding.effect.estimate()
-    outcome = decide(effect, finding.bound, finding.side, finding.reach) if finding.enough else "not enough data"
+    outcome = decide(effect, finding.bound, finding.side, finding.reach) if not finding.too_few else "not enough data"
     return Claim(
         number,
         finding.measure,
@@ -122,8 +123,8 @@ def in_words(finding: Finding, effect: Estimate | None, outcome: Outcome) -> str
         "does not hold": f"which is not {wanted}",
         "not enough data": f"too uncertain to tell whether it is {wanted}",
     }[outcome]
-    if not finding.enough:
-        verb = "of too few cases to judge"
+    if finding.too_few:
+        verb = finding.too_few
     return f"{start} is {numbers}, {verb}." + (f" {finding.note}" if finding.note else "")
 
 

@@ -1,19 +1,22 @@
 """The measurements behind the paper's claims about divergence constraints and about intrinsic rewards alone."""
 
 import dataclasses
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 
 from derl.analysis.claim_tests import narrower, spread_in_paper
 from derl.analysis.divergence import RECIPE, REWARDS, Group, Variant, constraint, main_groups
-from derl.analysis.effects import Effect, average_effect, deviation_effect, maximum_effect
+from derl.analysis.effects import Effect, average_effect, maximum_effect
 from derl.analysis.findings import SOLVED, Finding, with_whole
 from derl.analysis.frames import Results
 from derl.analysis.sensitivity import KINDS, sweep
+from derl.analysis.spreads import can_tell, deviation_gap
 from derl.experiments.cases import Case
 from derl.experiments.paper import SENSITIVITY_TASKS, row_name
 
 KL = "KL divergence with constraints minus without"
 DEVIATION = "deviation of returns over runs with constraints minus without"
+NOT_BOTH = "not run with and without"
+ALONE = "of too few runs to judge alone"
 BEST = "best mean return of the exploiter"
 BEYOND = "return of the exploiter minus that of its explorer"
 
@@ -24,31 +27,20 @@ def closeness(results: Results, evaluations: int) -> list[Finding]:
     for group, reward in _rewards(results):
         plain, tied = Variant(0.0, 0.0, reward), Variant(*constraint(group.task), reward)
         subject = f"{row_name(RECIPE)} on {group.task}, {_reward(reward)}"
-        cases = [group.cases.get(variant) for variant in (tied, plain)]
-        divergence.append(
-            Finding(
-                KL,
-                subject,
-                _gap(results, group, cases, _kl),
-                0.0,
-                "below",
-                lacks="not run with and without",
-            )
-        )
-        deviation.append(
-            Finding(
-                DEVIATION,
-                subject,
-                _gap(results, group, cases, deviation_effect),
-                0.0,
-                "below",
-                lacks="not run with and without",
-            )
-        )
+        kl, gap, alone = None, None, ""
+        if plain in group.cases and tied in group.cases:
+            cases = group.cases[tied], group.cases[plain]
+            kl = _kl_gap(results, *cases, group.evaluations)
+            gap = deviation_gap(results, *cases, group.evaluations)
+            alone = "" if can_tell(*(len(results.lengths(case)) for case in cases)) else ALONE
+        divergence.append(Finding(KL, subject, kl, 0.0, "below", lacks=NOT_BOTH))
+        deviation.append((Finding(DEVIATION, subject, gap, 0.0, "below", lacks=NOT_BOTH), alone))
     # Where nothing was run the claim is still listed.
     divergence = divergence or [Finding(KL, row_name(RECIPE), None, 0.0, "below")]
-    deviation = deviation or [Finding(DEVIATION, row_name(RECIPE), None, 0.0, "below")]
-    return [*with_whole(divergence), *with_whole(deviation)]
+    deviation = deviation or [(Finding(DEVIATION, row_name(RECIPE), None, 0.0, "below"), "")]
+    whole, *_ = with_whole([finding for finding, _ in deviation])
+    single = [dataclasses.replace(finding, too_few=alone) for finding, alone in deviation]
+    return [*with_whole(divergence), whole, *single]
 
 
 def _rewards(results: Results) -> Iterator[tuple[Group, str]]:
@@ -59,13 +51,9 @@ def _reward(reward: str) -> str:
     return "both rewards" if reward == "both" else "intrinsic rewards alone"
 
 
-def _kl(results: Results, case: Case, evaluations: int) -> Effect | None:
-    return average_effect(results, case, evaluations, "kl")
-
-
-def _gap(results: Results, group: Group, cases: Sequence[Case | None], measure: Callable) -> Effect | None:
-    effects = [None if case is None else measure(results, case, group.evaluations) for case in cases]
-    return None if effects[0] is None or effects[1] is None else effects[0] - effects[1]
+def _kl_gap(results: Results, tied: Case, plain: Case, evaluations: int) -> Effect | None:
+    ours, theirs = (average_effect(results, case, evaluations, "kl") for case in (tied, plain))
+    return None if ours is None or theirs is None else ours - theirs
 
 
 def constrained_robustness(results: Results, evaluations: int) -> list[Finding]:

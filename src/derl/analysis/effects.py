@@ -16,7 +16,6 @@ from derl.analysis.statistics import (
     interval_of,
     maximum_without_nan,
     mean_without_nan,
-    std_without_nan,
 )
 from derl.experiments.cases import Case
 
@@ -81,18 +80,6 @@ def maximum_effect(results: Results, case: Case, evaluations: int) -> Effect | N
         return None
     curve, drawn = (normalised(c, case.task) for c in curves)
     return Effect(float(maximum_without_nan(curve)), maximum_without_nan(drawn, 1))
-
-
-def deviation_effect(results: Results, case: Case, evaluations: int) -> Effect | None:
-    """The standard deviation of normalised returns over runs, averaged over evaluations."""
-    values = results.finished(case, "return", evaluations)
-    if values is None or len(values) < 2 or not np.isfinite(values).all():
-        return None
-    values = normalised(values, case.task)
-    runs = len(values)
-    counts = np.random.default_rng(seed_of(case)).multinomial(runs, np.full(runs, 1 / runs), SAMPLES)
-    variance = counts @ values**2 / runs - (counts @ values / runs) ** 2
-    return Effect(float(std_without_nan(values).mean()), np.sqrt(np.maximum(variance, 0)).mean(1))
 
 
 def saving_of(

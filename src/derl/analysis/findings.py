@@ -17,6 +17,7 @@ BASELINES = tuple(name for name in TABLE_1 if name not in DECOUPLED)
 SENSITIVE, SIMILAR, SAVING, SOLVED = 0.1, -0.05, 0.4, 0.5
 ENOUGH_VALUES = 3
 """A spread over fewer values says little."""
+TOO_FEW_CASES = "of too few cases to judge"
 LEARNT = 0.1
 """Below this normalised return nothing was learnt that could be reached sooner."""
 
@@ -35,8 +36,8 @@ class Finding:
     lacks: str = ""
     """What is missing, if there is no effect."""
     note: str = ""
-    enough: bool = True
-    """Whether enough cases were run to judge a whole: at least half of them."""
+    too_few: str = ""
+    """Why it cannot be judged, whatever its interval: of less than half of the cases, or of too few runs."""
     reach: float | None = None
     """What the effect itself has to reach, beside its interval being on the right side of the bound."""
 
@@ -59,7 +60,7 @@ def with_whole(findings: Sequence[Finding], subject: str = "all") -> list[Findin
         effect=mean_effect(effects) if effects else None,
         published=float(np.mean(known)) if len(known) == len(findings) else None,
         overall=True,
-        enough=2 * sum(f.enough for f in there) >= len(findings),
+        too_few="" if 2 * sum(not f.too_few for f in there) >= len(findings) else TOO_FEW_CASES,
         note=f"Mean of {len(there)} of {len(findings)} cases." if effects else "",
         lacks="" if effects else "no case has been run",
     )
