@@ -38,8 +38,6 @@ class Finding:
     note: str = ""
     too_few: str = ""
     """Why it cannot be judged, whatever its interval: of less than half of the cases, or of too few runs."""
-    reach: float | None = None
-    """What the effect itself has to reach, beside its interval being on the right side of the bound."""
 
 
 def baseline_of(recipe: str) -> str:
