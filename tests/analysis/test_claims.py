@@ -9,12 +9,15 @@ import pytest
 from analysis.made_up import frame_of, like_the_paper, together, variants_of
 from derl.analysis.aggregates import Estimate
 from derl.analysis.claims import STATEMENTS, Claim, claim_frame, claims, decide, overall
-from derl.analysis.divergence import Variant, constraint, main_groups
+from derl.analysis.constraint_tests import closeness, constrained_robustness, exploration
+from derl.analysis.divergence import Variant, main_groups
 from derl.analysis.effects import Effect, average_effect, mean_effect, saving_of
 from derl.analysis.frames import Results
 from derl.analysis.sensitivity import published_values, sweep, swept_case
+from derl.experiments.builtin import QUICK_EPISODES, experiment, quick
 from derl.experiments.cases import Case
-from derl.experiments.paper import LAMBDAS
+from derl.experiments.experiment import shortened
+from derl.experiments.paper import LAMBDAS, constraint
 
 
 def test_the_interval_decides():
@@ -205,6 +208,19 @@ def test_three_runs_tell_about_deviations_only_together():
     alone = [c for c in tests if c.number == 4 and "deviation" in c.measure and not c.overall]
     assert len(alone) == 4
     assert {(c.outcome, "too few runs to judge alone" in c.words) for c in alone} == {("not enough data", True)}
+
+
+def test_the_quick_version_has_what_the_claims_about_constraints_compare():
+    whole = experiment("kl")
+    small = set(quick(whole).cases)
+    kept = [case for case in whole.cases if shortened(case, QUICK_EPISODES) in small]
+    rng = np.random.default_rng(0)
+    frame = frame_of({case: rng.random((2, 100)) for case in kept})
+    results = Results(frame.with_columns(kl=pl.col("return"), explorer_return=pl.col("return")))
+    for test in (closeness, constrained_robustness, exploration):
+        found = test(results, 100)
+        assert all(finding.effect is not None for finding in found if finding.overall)
+    assert all(finding.effect is not None for finding in constrained_robustness(results, 100))
 
 
 def test_variants_are_found_however_they_are_written():

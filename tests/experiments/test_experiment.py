@@ -136,6 +136,21 @@ def test_quick_keeps_every_algorithm(name):
     assert {c.recipe for c in small.cases} == {c.recipe for c in whole.cases}
     assert len(small.members()) < len(whole.members())
     assert all(c.config().protocol.episodes == 2000 for c in small.cases)
+    if name == "table-1":
+        assert len(small.cases) == 25
+    if name == "kl":
+        # With and without the constraint the paper chose, both with and without extrinsic rewards.
+        plain = [c.config() for c in small.cases if c.task == "DeepSea-10" and c.config().bonus.scale == 1]
+        alphas = [(c.decoupling.alpha_explorer, c.decoupling.alpha_exploiter, c.explorer_reward) for c in plain]
+        assert set(alphas) == {(a, a, reward) for a in (0.0, 0.1) for reward in ("both", "intrinsic")}
+        # Three values of lambda and of decay, the same ones for all rows of the paper's tables.
+        rows = {(c.table, c.row): set() for c in cells() if c.table.endswith("_kl")}
+        for c in cells():
+            if c.table.endswith("_kl") and shortened(c.case, 2000) in small.cases:
+                rows[c.table, c.row].add(c.column)
+        assert all(len(columns) == 3 for columns in rows.values())
+        assert all(rows[table, row] == columns for (table, _), columns in rows.items() for t, row in rows if t == table)
+        assert len(small.members()) < 100
 
 
 def test_quick_shows_every_agent_on_both_tasks():
@@ -218,9 +233,10 @@ def test_what_a_run_is_called_does_not_change_what_it_is():
 def test_every_grid_holds_the_papers_choice():
     """What appendix A prints in bold is one of the grid's configurations, where the paper's code agrees with it."""
     for name, grid in GRIDS.items():
-        config = recipe(name, "DeepSea-20")
-        for path, values in grid.items():
-            assert all(config.with_value(path, value) for value in values)
+        for task in ("DeepSea-20", "Hallway-10-10"):
+            config = recipe(name, task)
+            for path, values in grid.items():
+                assert any(config.with_value(path, value) == config for value in values), (name, task, path)
     count = {name: len(product(["DeepSea-20"], [name], vary=grid)) for name, grid in GRIDS.items()}
     assert count["a2c-count"] == 2 * 2 * 3 * 4 * 2 * 2
     assert count["dedqn-count"] == 3 * 2 * 3 * 2 * 2

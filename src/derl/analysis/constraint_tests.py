@@ -4,14 +4,14 @@ import dataclasses
 from collections.abc import Iterator
 
 from derl.analysis.claim_tests import narrower, spread_in_paper
-from derl.analysis.divergence import RECIPE, REWARDS, Group, Variant, constraint, main_groups
+from derl.analysis.divergence import RECIPE, Group, Variant, main_groups
 from derl.analysis.effects import Effect, average_effect, maximum_effect
 from derl.analysis.findings import SOLVED, Finding, with_whole
 from derl.analysis.frames import Results
 from derl.analysis.sensitivity import KINDS, sweep
 from derl.analysis.spreads import can_tell, deviation_gap
 from derl.experiments.cases import Case
-from derl.experiments.paper import SENSITIVITY_TASKS, row_name
+from derl.experiments.paper import REWARDS, SENSITIVITY_TASKS, constraint, row_name
 
 KL = "KL divergence with constraints minus without"
 DEVIATION = "deviation of returns over runs with constraints minus without"

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from derl.analysis.frames import Results
 from derl.experiments.cases import Case
-from derl.training.recipes import recipe as make_recipe
+from derl.experiments.paper import REWARDS, constraint
 
 RECIPE = "dea2c-count"
 COEFFICIENTS = ("decoupling.alpha_explorer", "decoupling.alpha_exploiter", "explorer_reward")
@@ -43,15 +43,6 @@ class Group:
         """The four variants of the paper's main figure, as far as they were run."""
         wanted = [Variant(*alphas, reward) for alphas in ((0.0, 0.0), constraint(self.task)) for reward in REWARDS]
         return [variant for variant in wanted if variant in self.cases]
-
-
-REWARDS = ("both", "intrinsic")
-
-
-def constraint(task: str) -> tuple[float, float]:
-    """The coefficients the paper chose for a task."""
-    decoupling = make_recipe(f"{RECIPE}-kl", task).decoupling
-    return float(decoupling.alpha_explorer), float(decoupling.alpha_exploiter)
 
 
 def groups(results: Results) -> list[Group]:

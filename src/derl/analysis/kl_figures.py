@@ -9,11 +9,11 @@ from matplotlib.figure import Figure
 from derl.analysis import style
 from derl.analysis.aggregates import optimal_return
 from derl.analysis.curve_figures import curve_of, draw_optimum, share_legend
-from derl.analysis.divergence import RECIPE, REWARDS, Group, Variant
+from derl.analysis.divergence import RECIPE, Group, Variant
 from derl.analysis.figures import draw_line
 from derl.analysis.frames import Results
 from derl.analysis.statistics import mean_without_nan
-from derl.experiments.paper import column_name, row_name
+from derl.experiments.paper import REWARDS, column_name, row_name
 
 PANELS = (
     ("return", "Evaluation return (exploiter)"),

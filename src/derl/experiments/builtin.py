@@ -1,8 +1,9 @@
 """The experiments that are built in: those of the paper, each by the name of the command that runs it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from derl.core.errors import UnknownNameError
 from derl.envs.registry import PAPER_TASKS
@@ -10,7 +11,18 @@ from derl.experiments.beyond import beyond
 from derl.experiments.cases import Case, Setting
 from derl.experiments.experiment import Experiment, Part, product, read_experiment
 from derl.experiments.grids import grid_cases
-from derl.experiments.paper import ALPHAS, GRID_TASKS, KL_TASKS, REWARDS, Cell, cells, normal_form
+from derl.experiments.paper import (
+    ALPHAS,
+    GRID_TASKS,
+    INCREMENTS,
+    KL_TASKS,
+    LAMBDAS,
+    REWARDS,
+    Cell,
+    cells,
+    constraint,
+    normal_form,
+)
 from derl.training.recipes import TABLE_1
 
 FIVE, THREE = tuple(range(5)), tuple(range(3))
@@ -104,11 +116,40 @@ def quick(whole: Experiment, episodes: int = QUICK_EPISODES) -> Experiment:
     Of several values of a setting the first, middle and last are kept. Most of its time is compilation, so the second
     task is for algorithms with the simplest bonus or none: still every kind of agent.
     """
-    tasks = [task for task in QUICK_TASKS if task in {case.task for case in whole.cases}] or [whole.cases[0].task]
+    named = {case.task for case in whole.cases}
+    tasks = [task for task in QUICK_TASKS if task in named] or [whole.cases[0].task]
+    kept = (_compared(tasks) if whole.name == "kl" else set()) & set(whole.cases) or _few(whole, tasks)
+    return whole.narrowed(seeds=(0, 1), episodes=episodes, where=lambda case: case in kept)
+
+
+def _few(whole: Experiment, tasks: Sequence[str]) -> set[Case]:
+    """Up to three values of every algorithm in the first task, and of those with the simplest bonus in the others."""
     kept: set[Case] = set()
     for task in tasks:
-        for recipe in dict.fromkeys(case.recipe for case in whole.cases):
-            cases = [case for case in whole.cases if (case.task, case.recipe) == (task, recipe)]
-            if task == tasks[0] or recipe.partition("-")[2] in ("", "count"):
-                kept |= set(cases if len(cases) <= 3 else (cases[0], cases[len(cases) // 2], cases[-1]))
-    return whole.narrowed(seeds=(0, 1), episodes=episodes, where=lambda case: case in kept)
+        for name in dict.fromkeys(case.recipe for case in whole.cases):
+            cases = [case for case in whole.cases if (case.task, case.recipe) == (task, name)]
+            if task == tasks[0] or name.partition("-")[2] in ("", "count"):
+                kept |= set(_ends_and_middle(cases))
+    return kept
+
+
+def _ends_and_middle(values: Sequence[Any]) -> Sequence[Any]:
+    return values if len(values) <= 3 else (values[0], values[len(values) // 2], values[-1])
+
+
+def _compared(tasks: Sequence[str]) -> set[Case]:
+    """What the claims about constraints compare: the paper's coefficients and none, each with both kinds of reward.
+
+    The coefficients are numbers, so all of these cases are one program per task.
+    """
+    pairs = {
+        _constrained(*alphas, reward, task)
+        for task in KL_TASKS
+        if task in tasks
+        for alphas in ((0.0, 0.0), constraint(task))
+        for reward in REWARDS
+    }
+    few = {*_ends_and_middle(LAMBDAS), *_ends_and_middle(INCREMENTS)}
+    return pairs | set(
+        _from_cells(lambda c: c.table.endswith("_kl") and c.case.task in tasks and float(c.column) in few)
+    )

@@ -9,7 +9,7 @@ import polars as pl
 
 from derl.envs.registry import PAPER_TASKS
 from derl.experiments.cases import Case, Setting
-from derl.training.recipes import RECIPES
+from derl.training.recipes import RECIPES, recipe
 
 Statistic = Literal["average", "maximum"]
 
@@ -99,6 +99,12 @@ def _case(table: str, row: str, column: str) -> Case:
         recipe = f"{recipe}-kl"
         changes["explorer_reward"] = "both" if "r^e" in variant else "intrinsic"
     return normal_form(recipe, task, changes)
+
+
+def constraint(task: str) -> tuple[float, float]:
+    """The divergence constraints the paper chose for a task: the coefficients of explorer and exploiter."""
+    decoupling = recipe("dea2c-count-kl", task).decoupling
+    return float(decoupling.alpha_explorer), float(decoupling.alpha_exploiter)
 
 
 def normal_form(recipe: str, task: str, changes: dict[str, Setting]) -> Case:

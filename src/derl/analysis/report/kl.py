@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from derl.analysis.divergence import REWARDS, Variant, groups
+from derl.analysis.divergence import Variant, groups
 from derl.analysis.frames import Results
 from derl.analysis.report.heat import Cell, heat_table, shade
 from derl.analysis.report.html import Html, grouped, h, number, plural
@@ -13,6 +13,7 @@ from derl.analysis.report.names import VALUES, task_label
 from derl.analysis.report.numbers import best_return
 from derl.analysis.statistics import average_return, mean_without_nan, std_without_nan
 from derl.experiments.cases import Case
+from derl.experiments.paper import REWARDS
 
 VIEWS = ("Average return", "Spread between seeds", "KL divergence")
 
