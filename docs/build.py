@@ -15,6 +15,7 @@ from derl.analysis.beyond import write_beyond
 from derl.analysis.beyond_figures import MAXIMA, best_published
 from derl.analysis.curves import learning_curves, summarise
 from derl.analysis.figures import draw_line, plot_decoupling
+from derl.analysis.frames import newest
 from derl.analysis.holding import holdings, longest
 from derl.analysis.paper_figures import write_all
 from derl.analysis.published import published, row_name
@@ -136,14 +137,14 @@ def draw_decoupling() -> None:
 def main() -> None:
     """Build the documents from the results."""
     FIGURES.mkdir(exist_ok=True)
-    whole = read_results([RESULTS])
+    whole = newest(read_results([RESULTS]))
     found = frames(whole)
     for recipe in sorted({recipe for _, recipe in found}):
         draw_recipe(recipe, {task: found[task, recipe] for task in TASKS if (task, recipe) in found})
     fill_in(ROOT / "README.md", f"{table(found)}\n\n{progress(whole)}")
     fill_in(ROOT / "docs" / "performance.md", speed_table())
     write_all(whole, ROOT / "docs" / "reproduction")
-    own = read_results([ROOT / "results" / "beyond"])
+    own = newest(read_results([ROOT / "results" / "beyond"]))
     fill_in(ROOT / "README.md", own_table(own), "own")
     write_beyond(own, ROOT / "docs" / "beyond", whole)
     draw_decoupling()

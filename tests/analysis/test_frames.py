@@ -1,11 +1,14 @@
 """Frames of results: grouped by case, whole or not."""
 
+import importlib.util
+from pathlib import Path
+
 import numpy as np
 import polars as pl
 import pytest
 
 from analysis.made_up import frame_of
-from derl.analysis.frames import Results
+from derl.analysis.frames import Results, newest
 from derl.core.errors import DerlError
 from derl.experiments.cases import Case
 from derl.experiments.exchange import read_results
@@ -64,6 +67,37 @@ def test_reading_a_folder_numbers_runs_anew(tmp_path):
     (tmp_path / "c.parquet").write_bytes(b"nonsense")
     with pytest.raises(DerlError, match=r"c\.parquet cannot be read"):
         read_results([tmp_path])
+
+
+def test_engines_are_not_mixed():
+    old, new = (frame_of({A2C: rows}).with_columns(engine=pl.lit(e)) for rows, e in (([[1.0]] * 2, 3), ([[2.0]], 4)))
+    other = frame_of({WEAK: [[5.0]]}).with_columns(engine=pl.lit(3))
+    frames = [frame.with_columns(run=pl.col("run") + 10 * i) for i, frame in enumerate((old, new, other))]
+    results = Results(newest(pl.concat(frames)))
+    np.testing.assert_array_equal(results.values(A2C), [[2.0]])
+    # What only an older engine has run is better than nothing.
+    np.testing.assert_array_equal(results.values(WEAK), [[5.0]])
+    assert len(newest(old.drop("engine"))) == 2
+
+
+def test_the_documents_do_not_mix_engines(monkeypatch, tmp_path):
+    """Nothing `docs/build.py` reads reaches its pages without the filter."""
+    spec = importlib.util.spec_from_file_location("build", Path(__file__).parents[2] / "docs" / "build.py")
+    build = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(build)
+    read = frame_of({A2C: [[1.0], [2.0]]}).with_columns(engine=pl.col("run") + 1)
+    given = []
+    monkeypatch.setattr(build, "read_results", lambda paths: read)
+    monkeypatch.setattr(build, "write_all", lambda frame, folder: given.append(frame))
+    monkeypatch.setattr(build, "write_beyond", lambda own, folder, paper: given.extend((own, paper)))
+    monkeypatch.setattr(build, "own_table", lambda frame: given.append(frame))
+    monkeypatch.setattr(build, "progress", lambda frame: given.append(frame))
+    monkeypatch.setattr(build, "FIGURES", tmp_path)
+    for name in ("draw_recipe", "fill_in", "draw_decoupling"):
+        monkeypatch.setattr(build, name, lambda *_: None)
+    build.main()
+    assert len(given) == 5
+    assert {frame["engine"].n_unique() for frame in given} == {1}
 
 
 def test_mistakes_are_told(tmp_path):

@@ -23,6 +23,13 @@ def check_columns(frame: pl.DataFrame, name: str = "the frame") -> None:
     require(not missing, f"{name} has no column {', '.join(missing)}: it is not a frame of results")
 
 
+def newest(frame: pl.DataFrame) -> pl.DataFrame:
+    """Of every case the runs of the newest engine, if the frame knows: others computed something else."""
+    if "engine" not in frame.columns:
+        return frame
+    return frame.filter(pl.col("engine") == pl.col("engine").max().over(NAMES))
+
+
 class Results:
     """A frame of results (one row per run and evaluation) by case. Whatever is missing is None, never an error."""
 

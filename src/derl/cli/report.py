@@ -3,10 +3,9 @@
 import dataclasses
 from pathlib import Path
 
-import polars as pl
 import tyro
 
-from derl.analysis.frames import EVALUATIONS
+from derl.analysis.frames import EVALUATIONS, newest
 from derl.analysis.report import TITLE, write_report
 from derl.analysis.report.files import read_facts
 from derl.cli.display import console
@@ -31,22 +30,14 @@ class Report:
         """Read, and write the page."""
         require(self.evaluations >= 1, f"--evaluations must be at least 1, not {self.evaluations}")
         require(not self.out.is_dir(), f"{self.out} is a folder; give the name of a file")
-        frame = newest(read_results(self.results))
+        whole = read_results(self.results)
+        frame = newest(whole)
+        left_out = whole["run"].n_unique() - frame["run"].n_unique()
+        if left_out:
+            console.print(f"{left_out} runs of older engines are left out, because there are newer ones")
         return write_report(
             frame, self.out, title=self.title, facts=read_facts(self.results), evaluations=self.evaluations
         )
-
-
-def newest(frame: pl.DataFrame) -> pl.DataFrame:
-    """Of every case the runs of the newest engine: others computed something else."""
-    if "engine" not in frame.columns:
-        return frame
-    case = ["recipe", "task", "setting"]
-    kept = frame.filter(pl.col("engine") == pl.col("engine").max().over(case))
-    left_out = frame["run"].n_unique() - kept["run"].n_unique()
-    if left_out:
-        console.print(f"{left_out} runs of older engines are left out, because there are newer ones")
-    return kept
 
 
 def main(args: list[str]) -> None:
