@@ -7,6 +7,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from derl._version import __version__
 from derl.analysis.verdicts import Verdict
 from derl.cli.main import main
 from derl.cli.reproduce import explaining
@@ -91,6 +92,8 @@ def test_results_move_from_store_to_store(done, capsys):
     frame = pl.read_parquet(path)
     assert frame["key"].n_unique() == 4
     assert frame.filter(seed=1, recipe="a2c")["evaluation"].to_list() == [1, 2]
+    assert set(frame["version"]) == {__version__}
+    assert all(re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", time) for time in frame["finished"])
     code, out = run(capsys, "store", "import", path, "--store", done / "other")
     assert (code, "4 runs taken in" in out) == (0, True)
     code, out = run(capsys, "sweep", done / "spec.toml", "--store", done / "other")
@@ -127,6 +130,7 @@ def test_a_run_folder_is_taken_in(tmp_path, capsys):
     # What training took is known, and goes with the results from store to store.
     spent = [entry.seconds for entry in Store(store, read_only=True).entries()]
     assert min(spent) > 0
+    assert {entry.version for entry in Store(store, read_only=True).entries()} == {__version__}
     assert run(capsys, "store", "export", tmp_path / "x.parquet", "--store", store)[0] == 0
     assert run(capsys, "store", "import", tmp_path / "x.parquet", "--store", tmp_path / "other")[0] == 0
     again = [entry.seconds for entry in Store(tmp_path / "other", read_only=True).entries()]

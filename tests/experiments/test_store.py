@@ -6,12 +6,12 @@ import threading
 
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 from derl.core.errors import DerlError
-from derl.experiments.exchange import export, import_results, read_results
+from derl.experiments.exchange import export, exported_runs, read_results
 from derl.experiments.store import Entry, Store, relabelled
 
 
@@ -39,6 +39,8 @@ def test_what_goes_in_comes_out(tmp_path):
     assert out.schema["episodes"] == pl.Int64
 
 
+# How long a disk takes to write is no property of the store.
+@settings(deadline=None)
 @given(returns=st.lists(st.floats(allow_nan=False, width=64), min_size=1, max_size=5))
 def test_numbers_keep_every_bit(returns, tmp_path_factory):
     store = Store(tmp_path_factory.mktemp("store"))
@@ -99,7 +101,7 @@ def test_reading_few_columns_of_few_runs(tmp_path):
 
 def test_only_the_runs_that_are_asked_for_are_read(tmp_path, monkeypatch):
     store, read = Store(tmp_path), []
-    store.add([entry(f"{i}", i) for i in range(50)], [frame([0.5])] * 50)
+    store.add([entry(f"{i}", i) for i in range(9)], [frame([0.5])] * 9)
     rows = Store._rows
     monkeypatch.setattr(Store, "_rows", lambda self, *args: read.append(rows(self, *args)) or read[-1])
     assert store.frame({"3", "7", "nothing"})["key"].to_list() == ["3", "7"]
@@ -223,12 +225,49 @@ def test_parquet_out_and_in(tmp_path):
     store, other = Store(tmp_path / "a"), Store(tmp_path / "b")
     store.add([entry("x"), entry("y", 1)], [frame([0.5, 0.25]), frame([0.75, 1.0], {"kl": [1.0, 2.0]})])
     assert export(store, tmp_path / "out.parquet") == 2
-    assert import_results(other, [tmp_path / "out.parquet"]) == 2
-    assert import_results(other, [tmp_path / "out.parquet"]) == 0
+    assert exported_runs([tmp_path / "out.parquet"]).enter(other) == 2
+    assert exported_runs([tmp_path / "out.parquet"]).enter(other) == 0
     assert_frame_equal(other.frame(), store.frame(), check_column_order=False)
     assert other.entries()[0].seconds == 2.5
     twice = read_results([tmp_path / "out.parquet", tmp_path / "out.parquet"])
     assert len(twice) == 4
+
+
+def origins(store: Store) -> dict[str, tuple[str | None, str | None]]:
+    return {entry.key: (entry.finished, entry.version) for entry in store.entries()}
+
+
+def test_where_a_run_comes_from_goes_with_it(tmp_path):
+    store, other = Store(tmp_path / "a"), Store(tmp_path / "b")
+    made = entry("x")._replace(finished="2026-01-02T03:04:05Z", version="0.1.0")
+    store.add([made, entry("y", 1)], [frame([0.5]), frame([0.25])])
+    store.add([made._replace(version="9"), entry("y", 1)._replace(version="9")], [frame([0.5]), frame([0.25])])
+    known = {"x": ("2026-01-02T03:04:05Z", "0.1.0"), "y": (None, None)}
+    assert origins(store) == known
+    export(store, tmp_path / "out.parquet", columns=["steps"])
+    exported_runs([tmp_path / "out.parquet"]).enter(other)
+    assert origins(other) == known
+    assert_frame_equal(other.frame(), store.frame(), check_column_order=False)
+    other.remove(["x"], [])
+    other.add([entry("x")], [frame([0.5])])
+    assert origins(other)["x"] == (None, None)
+
+
+def test_stores_and_files_that_do_not_say_where_runs_come_from_can_be_used(tmp_path):
+    """As an older version of derl leaves them."""
+    store = Store(tmp_path / "old")
+    store.add([entry("x")], [frame([0.5])])
+    store._writing.execute("DROP TABLE made_by")
+    store.close()
+    reader = Store(tmp_path / "old", read_only=True)
+    assert origins(reader) == {"x": (None, None)}
+    export(reader, tmp_path / "new.parquet")
+    pl.read_parquet(tmp_path / "new.parquet").drop("finished", "version").write_parquet(tmp_path / "old.parquet")
+    (run,) = exported_runs([tmp_path / "old.parquet"]).entries
+    assert (run.finished, run.version) == (None, None)
+    store = Store(tmp_path / "old")
+    store.add([entry("y")._replace(version="0.1.0")], [frame([0.5])])
+    assert origins(store) == {"x": (None, None), "y": (None, "0.1.0")}
 
 
 def test_runs_of_different_versions_are_all_taken_in(tmp_path):
@@ -238,7 +277,7 @@ def test_runs_of_different_versions_are_all_taken_in(tmp_path):
     export(store, tmp_path / "one.parquet")
     renamed = pl.read_parquet(tmp_path / "one.parquet").with_columns(setting=pl.lit("bonus.scale=1"))
     renamed.write_parquet(tmp_path / "two.parquet")
-    assert import_results(other, [tmp_path / "one.parquet", tmp_path / "two.parquet"]) == 2
+    assert exported_runs([tmp_path / "one.parquet", tmp_path / "two.parquet"]).enter(other) == 2
     assert_frame_equal(other.frame(), store.frame(), check_column_order=False)
 
 

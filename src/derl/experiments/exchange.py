@@ -2,9 +2,10 @@
 
 import dataclasses
 import io
+import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import polars as pl
 
@@ -15,10 +16,11 @@ from derl.experiments.planner import Member, results_of
 from derl.experiments.store import Entry, Store
 from derl.training.checkpoint import write_atomically
 from derl.training.config import Config, expand
-from derl.training.folder import RunFolder
+from derl.training.folder import CONFIG, RunFolder
 from derl.training.recipes import RECIPES
 from derl.training.version import ENGINE
 
+IDENTITY, ORIGIN = ("key", "engine", "seconds"), ("finished", "version")
 NEEDED = ("run", "recipe", "task", "setting", "seed", "evaluation", "episodes", "return")
 
 
@@ -32,11 +34,14 @@ def export(
     """
     frame = store.frame() if members is None else results_of(store, members)
     require(len(frame) > 0, f"{store.path} holds none of these runs yet")
+    origins = [(entry.key, entry.finished, entry.version) for entry in store.entries()]
+    schema = dict.fromkeys(("key", *ORIGIN), pl.String)
+    frame = frame.join(pl.DataFrame(origins, schema=schema, orient="row"), on="key", how="left", maintain_order="left")
     if columns:
         for name in columns:
             if name not in frame.columns:
                 raise UnknownNameError("column", name, frame.columns)
-        kept = {*NEEDED, "key", "engine", "seconds", "steps", "failed_at_step", *columns}
+        kept = {*NEEDED, *IDENTITY, *ORIGIN, "steps", "failed_at_step", *columns}
         frame = frame.select(name for name in frame.columns if name in kept)
     # Single precision is what the numbers were computed in; it halves the file.
     frame = frame.with_columns(pl.selectors.float().cast(pl.Float32))
@@ -105,25 +110,20 @@ class Runs(NamedTuple):
         return len(store.keys()) - before
 
 
-def import_results(store: Store, paths: Sequence[Path | str]) -> int:
-    """Put the runs of exported files into a store; the value is how many were new."""
-    return exported_runs(paths).enter(store)
-
-
 def exported_runs(paths: Sequence[Path | str]) -> Runs:
     """The runs of exported files."""
     frame = read_results(paths)
-    identity = ("key", "engine", "seconds")
-    missing = [name for name in identity if name not in frame.columns or frame[name].null_count()]
+    missing = [name for name in IDENTITY if name not in frame.columns or frame[name].null_count()]
     require(not missing, f"these files do not say which runs they hold (no column {', '.join(missing)})")
     runs = Runs([], [])
-    for (key,), part in frame.group_by(["key"], maintain_order=True):
+    for _, part in frame.group_by(["key"], maintain_order=True):
         # Under several names it is still one run.
         part = part.filter(pl.col("run") == part["run"][0])
-        row = part.row(0, named=True)
-        labels = (str(key), row["recipe"], row["task"], row["setting"], row["seed"], row["engine"], row["seconds"])
-        used = [c.name for c in part.drop(identity) if c.null_count() < len(part) or c.name == "failed_at_step"]
-        runs.entries.append(Entry(*labels))
+        # Older files do not say when and by which derl a run was made.
+        row: dict[str, Any] = dict.fromkeys(ORIGIN) | part.row(0, named=True)
+        runs.entries.append(Entry(*(row[name] for name in Entry._fields)))
+        numbers = part.drop(*IDENTITY, *ORIGIN, strict=False)
+        used = [c.name for c in numbers if c.null_count() < len(part) or c.name == "failed_at_step"]
         runs.frames.append(part.select(used).sort("evaluation"))
     return runs
 
@@ -139,6 +139,7 @@ def trained_runs(path: Path | str) -> Runs:
     frame, facts = folder.read_results(), expand(config, seeds, vary)
     # What they took together; a folder without its checkpoint does not say.
     seconds = folder.core_seconds() / len(facts)
+    version = json.loads((folder.path / CONFIG).read_text()).get("derl")
     runs = Runs([], [])
     for number, run in enumerate(facts):
         part = frame.filter(run=number)
@@ -147,7 +148,8 @@ def trained_runs(path: Path | str) -> Runs:
         budget = run.config.protocol.budget(run.config.make_env())[0]
         done = len(part) > 0 and part["steps"].to_numpy().max() > budget - run.config.algorithm().steps_per_iteration
         require(done, f"{path} is not finished; continue it with: derl resume {path}")
-        runs.entries.append(Entry(run_key(run), config.recipe, config.task, case.setting, run.seed, ENGINE, seconds))
+        labels = (run_key(run), config.recipe, config.task, case.setting, run.seed, ENGINE, seconds)
+        runs.entries.append(Entry(*labels, version=version))
         runs.frames.append(part.drop(*run.values))
     return runs
 

@@ -3,11 +3,13 @@
 import contextlib
 import json
 import shutil
+import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import polars as pl
 
+from derl._version import __version__
 from derl.core.errors import DerlError, UnknownNameError
 from derl.experiments.cases import Case
 from derl.experiments.identity import run_key
@@ -144,6 +146,8 @@ def execute(store: Path, job: Job, show: Callable[[Progress], None], checkpoint_
 def enter(store: Path, job: Job, frame: pl.DataFrame, seconds: float) -> None:
     """Put the results of a finished job into the store, all or none."""
     frames = [frame.filter(run=number) for number in range(len(job.members))]
+    now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    entries = [entry_of(member, seconds)._replace(finished=now, version=__version__) for member in job.members]
     place = Store(store)
-    place.add([entry_of(member, seconds) for member in job.members], frames)
+    place.add(entries, frames)
     place.close()

@@ -7,7 +7,6 @@ writers wait for each other, and ten thousand entries are one query away.
 import contextlib
 import json
 import sqlite3
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -20,7 +19,12 @@ from derl.experiments.reading import Found, read
 
 SCHEMA = 1
 FILE = "runs.sqlite"
-TABLES = """
+MADE_BY = "CREATE TABLE IF NOT EXISTS made_by (key TEXT PRIMARY KEY, version TEXT)"
+"""Which derl made a run. A table of its own: older stores lack it until something is added to them, and older versions
+of derl that write to the same store need not know of it.
+"""
+TABLES = f"""
+{MADE_BY};
 CREATE TABLE IF NOT EXISTS runs (
   key TEXT PRIMARY KEY, recipe TEXT, task TEXT, setting TEXT, seed INTEGER, engine INTEGER, steps INTEGER,
   seconds REAL, finished TEXT, failed_at INTEGER, columns TEXT, evaluations INTEGER, data BLOB
@@ -33,7 +37,7 @@ CREATE INDEX IF NOT EXISTS by_case ON runs (recipe, task, setting);
 
 
 class Entry(NamedTuple):
-    """What a run is called, and what it cost."""
+    """What a run is called, what it cost, and where it comes from."""
 
     key: str
     recipe: str
@@ -42,6 +46,10 @@ class Entry(NamedTuple):
     seed: int
     engine: int
     seconds: float
+    finished: str | None = None
+    """When, in UTC; None if nobody knows."""
+    version: str | None = None
+    """Of the derl that made it; None if nobody knows."""
 
 
 LABELS = ("recipe", "task", "setting", "seed", "engine", "seconds")
@@ -139,7 +147,12 @@ class Store:
     def add(self, entries: Sequence[Entry], frames: Sequence[pl.DataFrame]) -> None:
         """Put finished runs in, all or none. A run that is there already is left as it is."""
         rows = [_pack(entry, frame) for entry, frame in zip(entries, frames, strict=True)]
+        origins = [(entry.key, entry.version, entry.key) for entry in entries if entry.version is not None]
         with self.transaction() as db:
+            db.execute(MADE_BY)
+            # Before the runs: what is there already was made by whoever made it then.
+            missing = "WHERE NOT EXISTS (SELECT 1 FROM runs WHERE key = ?)"
+            db.executemany(f"INSERT OR REPLACE INTO made_by SELECT ?, ? {missing}", origins)
             db.executemany(f"INSERT OR IGNORE INTO runs VALUES ({','.join('?' * 13)})", rows)
             db.executemany("DELETE FROM failures WHERE key = ?", [(entry.key,) for entry in entries])
 
@@ -152,8 +165,11 @@ class Store:
 
     def remove(self, runs: Iterable[str], failures: Iterable[str]) -> None:
         """Take runs and failures out, all or none, and give their room on the disk back."""
+        gone = [(key,) for key in runs]
         with self.transaction() as db:
-            db.executemany("DELETE FROM runs WHERE key = ?", [(key,) for key in runs])
+            db.execute(MADE_BY)
+            db.executemany("DELETE FROM runs WHERE key = ?", gone)
+            db.executemany("DELETE FROM made_by WHERE key = ?", gone)
             db.executemany("DELETE FROM failures WHERE key = ?", [(key,) for key in failures])
         # It needs as much room again for a while. Without, new runs take the place of those removed.
         with contextlib.suppress(sqlite3.Error):
@@ -212,8 +228,11 @@ class Store:
 
     def entries(self) -> list[Entry]:
         """What is there, without the numbers."""
-        names = ", ".join(Entry._fields)
-        return [Entry(*row) for row in self._rows(f"SELECT {names} FROM runs")]
+        known = self._rows("SELECT 1 FROM sqlite_master WHERE name = 'made_by'")
+        version, join = ("version", "LEFT JOIN made_by USING (key)") if known else ("NULL", "")
+        return [
+            Entry(*row) for row in self._rows(f"SELECT key, {', '.join(LABELS)}, finished, {version} FROM runs {join}")
+        ]
 
 
 def relabelled(frame: pl.DataFrame, names: Iterable[tuple[str, str, str, str]]) -> pl.DataFrame:
@@ -244,10 +263,9 @@ def _pack(entry: Entry, frame: pl.DataFrame) -> tuple:
     failed = frame["failed_at_step"].drop_nulls()
     labels = (entry.key, entry.recipe, entry.task, entry.setting, entry.seed, entry.engine)
     steps = int(numbers["steps"].to_numpy().max())
-    finished = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
     failed_at = int(failed[0]) if len(failed) else None
     names = json.dumps(numbers.columns)
-    return (*labels, steps, entry.seconds, finished, failed_at, names, len(frame), data.tobytes())
+    return (*labels, steps, entry.seconds, entry.finished, failed_at, names, len(frame), data.tobytes())
 
 
 def _unpack(
