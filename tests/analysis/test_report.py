@@ -21,7 +21,7 @@ from derl.analysis.report.kl import kl_grids
 from derl.analysis.report.names import plain_row, recipe_label, setting_key, setting_label
 from derl.analysis.report.numbers import describe, grouped_results, paper_tables
 from derl.analysis.report.page import asset
-from derl.analysis.report.sections import stored_facts
+from derl.analysis.report.sections import explained, stored_facts
 from derl.analysis.report.series import pack, pack_series, unpack, whole_families
 from derl.analysis.statistics import bootstrap_interval
 from derl.core.errors import DerlError
@@ -130,6 +130,19 @@ def test_cells_show_what_the_verdicts_say(frame, page):
     assert f"ours: {number(one.ours, 3)}" in str(tip)
     assert f"published: {one.published:.2f}" in str(tip)
     assert table.counts()["not run"] == 198 - 4
+
+
+def test_what_is_known_about_differences_is_counted():
+    case = Case.of("dedqn-count", "DeepSea-10")
+    online = Case.of("dedqn-count", "DeepSea-10", {"exploiter.frozen_targets": False})
+    frame = made_up([case, online], seeds=3, evaluations=EVALUATIONS).with_columns(pl.lit(-0.5).alias("return"))
+    tables = paper_tables(grouped_results(frame), EVALUATIONS)
+    differing = [number for table in tables for number in table.numbers.values() if number.verdict == "differs"]
+    assert {number.standing for number in differing} == {"refuted"}
+    assert "DeDQN's frozen targets: tested, not the reason" in differing[0].reason
+    assert f"<b>{len(differing)} refuted</b>" in explained(tables)
+    assert "<b>0 explained</b>" in explained(tables)
+    assert explained([]) == ""
 
 
 def test_the_same_results_give_the_same_bytes_in_any_order(frame, page, tmp_path):

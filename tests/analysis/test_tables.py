@@ -8,10 +8,10 @@ import pytest
 
 from analysis.made_up import frame_of, like_the_paper
 from derl.analysis.frames import Results
-from derl.analysis.pages import page, sureness, write_pages
+from derl.analysis.pages import index_page, page, write_pages
 from derl.analysis.statistics import Score
 from derl.analysis.tables import TABLES, best_of, grid_of, markdown, number, plain_row, table_of, text
-from derl.analysis.verdicts import Explanation, verdicts
+from derl.analysis.verdicts import verdicts
 from derl.core.errors import DerlError
 from derl.experiments.cases import Case
 from derl.experiments.paper import cells
@@ -95,17 +95,25 @@ def test_a_page_names_its_command_and_explains_differences():
     assert "`derl reproduce table-1`" in shown
     assert "Of 198 published numbers 0 are consistent, 1 differ, 197 have not been run" in shown
     assert (
-        "| DePPO Count | DeepSea 10 | 0.00 ± 0.00 | 0.00 to 0.00 | 0.61 ± 0.20 | 2 | DePPO's stale steps: known"
-        in shown
+        "| DePPO Count | DeepSea 10 | 0.00 ± 0.00 | 0.00 to 0.00 | 0.61 ± 0.20 | 2 | **none** | "
+        "DePPO's stale steps: cannot be tested" in shown
     )
     assert "- *DePPO's stale steps*: In the paper's code" in shown
     assert "- PPO, DeepSea 10: 1 of 1 runs unfinished (at evaluation 30)" in shown
 
 
-def test_how_sure_a_reason_is():
-    assert sureness(Explanation("n", "t", "known", "o", True)) == "n: confirmed"
-    assert sureness(Explanation("n", "t", "possible", "o")) == "n: possible, not tested"
-    assert sureness(Explanation("n", "t", "paper")) == "t"
+def test_the_index_counts_what_is_explained_and_what_was_refuted():
+    plain = {name: Case.of(name, "DeepSea-10") for name in ("dedqn-count", "deppo-count", "dea2c-count")}
+    online = Case.of("dedqn-count", "DeepSea-10", {"exploiter.frozen_targets": False})
+    frame = Results(frame_of({case: [[-0.5] * 100] * 2 for case in (*plain.values(), online)}))
+    judged = verdicts(frame, [c for c in TABLE_1 if c.case in plain.values()])
+    shown = index_page(frame, judged, [])
+    rows = {line.split(" | ")[0]: line for line in shown.splitlines() if line.startswith("| ")}
+    ends = {name: rows[f"| {name}"].split(" | ")[-1] for name in ("explained", "possible", "refuted", "none")}
+    # DeDQN's option was run and is not it, DeA2C's was not run, DePPO has none.
+    assert ends == {"explained": "0 |", "possible": "1 |", "refuted": "1 |", "none": "1 |"}
+    assert rows["| DeDQN's frozen targets"].endswith("| 1 | 0 | 1 | 0 |")
+    assert rows["| DePPO's stale steps"].endswith("| none | 1 | 0 | 0 | 1 |")
 
 
 def test_pages_are_written_and_repeatable(tmp_path):

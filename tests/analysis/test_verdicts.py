@@ -8,10 +8,12 @@ import polars as pl
 import pytest
 
 from analysis.made_up import frame_of, like_the_paper
+from derl.analysis.explanations import why
 from derl.analysis.reasons import REASONS, reasons_for
 from derl.analysis.statistics import bootstrap_interval, maximum_interval
 from derl.analysis.verdicts import (
     count_outcomes,
+    count_standings,
     interval_of_five,
     verdict_frame,
     verdicts,
@@ -90,10 +92,11 @@ def test_reasons_are_for_differences_only():
     frame = runs(0.5, 0.5, case=deppo)
     same, other = verdicts(frame, [cell(0.5, deppo), cell(0.9, deppo, table="tab:elsewhere")])
     assert same.explanations == ()
-    assert other.explanations[0].kind == "known"
-    assert "last two rollouts" in other.explanations[0].text
+    assert (same.standing, other.standing) == (None, "explained")
     # Ours agrees with the paper's other number for the same case.
-    assert any(e.kind == "paper" and "0.50" in e.text for e in other.explanations)
+    assert other.explanations[0].kind == "paper"
+    assert "0.50" in other.explanations[0].text
+    assert any("last two rollouts" in e.text for e in other.explanations)
 
 
 def test_a_reason_is_tested_where_its_option_was_run():
@@ -104,12 +107,38 @@ def test_a_reason_is_tested_where_its_option_was_run():
     def first(*levels):
         frame = frame_of({case: [[level] * 100] for case, level in zip((ride, plain), levels, strict=False)})
         (verdict,) = verdicts(frame, [published])
-        return verdict.explanations[0]
+        return next(e for e in verdict.explanations if "lambda" in e.text)
 
     assert (first(0.9).confirmed, first(0.9).option) == (None, "bonus.scale=1")
     assert first(0.9, 0.3).confirmed is True
-    # The number does not appear with lambda = 1 either, so this is not why.
-    assert "lambda" not in first(0.9, 0.6).text
+    # The number does not appear with lambda = 1 either, so this is not why, and that is said.
+    assert first(0.9, 0.6).confirmed is False
+    assert first(0.9, 0.6).standing == "refuted"
+
+
+def test_a_guess_that_nothing_can_test_explains_nothing():
+    """Any number of Hallway may be one of an earlier version; of DePPO one of stale steps. That is no explanation."""
+    hallway, deppo = Case.of("dedqn-count", "Hallway-10-10"), Case.of("deppo-count", "DeepSea-10")
+    online = Case.of("dedqn-count", "Hallway-10-10", {"exploiter.frozen_targets": False})
+
+    def judged(case, **levels):
+        options = {"online": online, "ours": case}
+        frame = frame_of({options[name]: [[level] * 100] for name, level in levels.items()})
+        return verdicts(frame, [cell(0.9, case)])[0]
+
+    assert [e.name for e in judged(deppo, ours=0.1).explanations] == ["DePPO's stale steps"]
+    assert judged(deppo, ours=0.1).standing == "none"
+    assert judged(hallway, ours=0.1).standing == "possible"
+    assert judged(hallway, ours=0.1, online=0.9).standing == "explained"
+    # What was tested and is not the reason is different from what nobody has thought of.
+    refuted = judged(hallway, ours=0.1, online=0.2)
+    assert refuted.standing == "refuted"
+    assert why(refuted.explanations) == (
+        "DeDQN's frozen targets: tested, not the reason; "
+        "an earlier version of Hallway: cannot be tested, explains nothing yet"
+    )
+    every = [judged(deppo, ours=0.1), refuted, judged(hallway, ours=0.9)]
+    assert count_standings(every) == {"explained": 0, "possible": 0, "refuted": 1, "none": 1}
 
 
 def test_confirmed_reasons_come_first():

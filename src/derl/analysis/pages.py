@@ -6,10 +6,11 @@ from pathlib import Path
 import polars as pl
 
 from derl.analysis.claims import STATEMENTS, Claim, claims, signed
+from derl.analysis.explanations import STANDINGS, why
 from derl.analysis.frames import EVALUATIONS, Results, as_results
 from derl.analysis.reasons import REASONS
 from derl.analysis.tables import LEGEND, TABLES, PaperTable, grid_of, markdown, number, plain_row
-from derl.analysis.verdicts import Explanation, Verdict, count_outcomes, verdicts
+from derl.analysis.verdicts import Verdict, count_outcomes, count_standings, verdicts
 from derl.core.errors import DerlError
 
 EXPERIMENTS = {
@@ -78,26 +79,23 @@ def _differences(judged: Sequence[Verdict]) -> list[str]:
     differing = [v for v in judged if v.outcome == "differs"]
     if not differing:
         return []
-    lines = ["| | | ours | interval of five | published | runs | why |", "|---|---|---:|---:|---:|---:|---|"]
+    lines = [
+        "| | | ours | interval of five | published | runs | explained | reasons |",
+        "|---|---|---:|---:|---:|---:|---|---|",
+    ]
     for v in differing:
         assert v.ours is not None
         interval = signed(f"{v.low:.2f} to {v.high:.2f}")
         published = number(v.cell.mean, v.cell.std)
-        why = sureness(v.explanations[0]) if v.explanations else "not known"
-        row = plain_row(v.cell.row)
-        lines.append(f"| {row} | {v.cell.column} | {number(*v.ours)} | {interval} | {published} | {v.seeds} | {why} |")
-    named = {e.name: e for v in differing for e in v.explanations[:1] if e.kind != "paper"}
-    texts = [f"- *{e.name}*: {e.text}" + (f" `{e.option}` tests it." if e.option else "") for e in named.values()]
+        cells = [plain_row(v.cell.row), v.cell.column, number(*v.ours), interval, published, str(v.seeds)]
+        lines.append("| " + " | ".join([*cells, f"**{v.standing}**", why(v.explanations)]) + " |")
+    named = {e.name: e for v in differing for e in v.explanations if e.kind != "paper"}
+    texts = [f"- *{e.name}*: {e.text} {_tests_it(e.option)}" for e in named.values()]
     return ["## Differences", "\n".join(lines), *(["\n".join(texts)] if texts else [])]
 
 
-def sureness(explanation: Explanation) -> str:
-    """A reason's name, and how sure it is."""
-    if explanation.kind == "paper":
-        return explanation.text
-    if explanation.confirmed:
-        return f"{explanation.name}: confirmed"
-    return f"{explanation.name}: {'known, not tested' if explanation.kind == 'known' else 'possible, not tested'}"
+def _tests_it(option: str) -> str:
+    return f"`{option}` tests it." if option else "No option tests it."
 
 
 def _notes(judged: Sequence[Verdict]) -> list[str]:
@@ -121,6 +119,7 @@ def index_page(results: Results, judged: Sequence[Verdict], tested: Sequence[Cla
         "## Commands",
         "\n".join(["| command | |", "|---|---|", *(f"| `derl reproduce {k}` | {v} |" for k, v in EXPERIMENTS.items())]),
         "## Why numbers differ",
+        _standings_table(judged),
         _reasons_table(judged),
     ]
     return "\n\n".join(parts) + "\n"
@@ -136,22 +135,27 @@ def _tables_table(judged: Sequence[Verdict]) -> str:
 
 
 def _reasons_table(judged: Sequence[Verdict]) -> str:
+    """Each reason, the differences it concerns, and what came out where its option was run."""
     differing = [v for v in judged if v.outcome == "differs"]
-    unknown = sum(not v.explanations for v in differing)
     lines = [
-        "| reason | | option that tests it | differences it may explain | of these confirmed |",
-        "|---|---|---|---:|---:|",
+        "| reason | | option that tests it | differences it concerns | it is the reason | it is not | not tested |",
+        "|---|---|---|---:|---:|---:|---:|",
     ]
     for reason in REASONS:
-        found = [e for v in differing for e in v.explanations if e.name == reason.name]
-        confirmed = sum(e.confirmed is True for e in found)
+        found = [e.confirmed for v in differing for e in v.explanations if e.name == reason.name]
         option = f"`{reason.option_text}`" if reason.option else "none"
-        lines.append(f"| {reason.name} | {reason.text} | {option} | {len(found)} | {confirmed} |")
+        counts = " | ".join(str(found.count(outcome)) for outcome in (True, False, None))
+        lines.append(f"| {reason.name} | {reason.text} | {option} | {len(found)} | {counts} |")
     paper = sum(any(e.kind == "paper" for e in v.explanations) for v in differing)
     text = "The paper has two numbers for one setting, and ours agrees with the other."
-    lines.append(f"| another number in the paper | {text} | | {paper} | |")
-    lines.append(f"| not known | | | {unknown} | |")
+    lines.append(f"| another number in the paper | {text} | | {paper} | {paper} | 0 | 0 |")
     return "\n".join(lines)
+
+
+def _standings_table(judged: Sequence[Verdict]) -> str:
+    """How many differences are explained, and by what right."""
+    rows = [f"| {name} | {STANDINGS[name]} | {count} |" for name, count in count_standings(judged).items()]
+    return "\n".join(["| explained | | differences |", "|---|---|---:|", *rows])
 
 
 def claims_table(tested: Iterable[Claim]) -> str:

@@ -15,6 +15,7 @@ import numpy as np
 import polars as pl
 from jaxtyping import Float
 
+from derl.analysis.explanations import STANDINGS, Explanation, Standing, ranked, standing_of
 from derl.analysis.frames import EVALUATIONS, Results, as_results
 from derl.analysis.reasons import Reason, reasons_for
 from derl.analysis.statistics import (
@@ -38,20 +39,6 @@ TOLERANCE = 0.02
 
 
 @dataclasses.dataclass(frozen=True)
-class Explanation:
-    """Why a number differs, and whether that was tested."""
-
-    name: str
-    text: str
-    kind: Literal["known", "possible", "paper"]
-    """`paper`: the paper itself has another number for the same setting, with which ours agrees."""
-    option: str = ""
-    """The settings that test it, if any."""
-    confirmed: bool | None = None
-    """True if with that option the published number appears; None if it was not run."""
-
-
-@dataclasses.dataclass(frozen=True)
 class Verdict:
     """A published number and ours."""
 
@@ -64,9 +51,14 @@ class Verdict:
     """The interval's ends, before it is widened."""
     high: float = np.nan
     explanations: tuple[Explanation, ...] = ()
-    """Of a difference alone, the most specific first; those that were tested and failed are left out."""
+    """Of a difference alone: all reasons there are, the best first, and those that were tested and failed."""
     note: str = ""
     """What is missing."""
+
+    @property
+    def standing(self) -> Standing | None:
+        """How well a difference is explained; None if there is none."""
+        return standing_of(self.explanations) if self.outcome == "differs" else None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -146,7 +138,7 @@ class _Judge:
         if ours is None:
             return Verdict(cell, "not run", note=note)
         consistent = ours.agrees_with(cell.mean)
-        explanations = () if consistent else tuple(self.explain(cell, ours))
+        explanations = () if consistent else self.explain(cell, ours)
         outcome = "consistent" if consistent else "differs"
         low, high = map(float, ours.interval)
         return Verdict(cell, outcome, ours.seeds, ours.score, low, high, explanations, note)
@@ -163,16 +155,14 @@ class _Judge:
         failed = 0 if returns is None else int((~np.isfinite(returns)).any(1).sum())
         return f"{failed} of {len(lengths)} runs failed" if failed else ""
 
-    def explain(self, cell: Cell, ours: Ours) -> list[Explanation]:
-        """Reasons for a difference: those that were confirmed, then the paper's own other number, then the others."""
+    def explain(self, cell: Cell, ours: Ours) -> tuple[Explanation, ...]:
+        """Everything that could be the reason for a difference, tested as far as its option was run."""
         found = [self.explanation(reason, cell) for reason in reasons_for(cell)]
-        found = [e for e in found if e.confirmed is not False]
         others = [c for c in self.same[cell.case, cell.statistic] if c is not cell and ours.agrees_with(c.mean)]
         if others:
             text = f"The paper has {others[0].mean:.2f} for the same setting in {others[0].table}; ours agrees with it."
             found.append(Explanation("another number in the paper", text, "paper"))
-        rank = {"known": 1, "paper": 2, "possible": 3}
-        return sorted(found, key=lambda e: 0 if e.confirmed else rank[e.kind])
+        return ranked(found)
 
     def explanation(self, reason: Reason, cell: Cell) -> Explanation:
         """A reason, and whether the published number appears with its option switched on."""
@@ -191,6 +181,15 @@ def count_outcomes(judged: Iterable[Verdict]) -> dict[Outcome, int]:
     counts: dict[Outcome, int] = {"consistent": 0, "differs": 0, "not run": 0}
     for verdict in judged:
         counts[verdict.outcome] += 1
+    return counts
+
+
+def count_standings(judged: Iterable[Verdict]) -> dict[Standing, int]:
+    """How many differences are explained, how many may be, and so on."""
+    counts: dict[Standing, int] = dict.fromkeys(STANDINGS, 0)
+    for verdict in judged:
+        if verdict.standing is not None:
+            counts[verdict.standing] += 1
     return counts
 
 
@@ -216,6 +215,7 @@ def verdict_frame(judged: Iterable[Verdict]) -> pl.DataFrame:
                 "high": None if v.ours is None else v.high,
                 "seeds": v.seeds,
                 "verdict": v.outcome,
+                "standing": v.standing,
                 "reason": first.text if first else None,
                 "reason_kind": first.kind if first else None,
                 "option": first.option or None if first else None,

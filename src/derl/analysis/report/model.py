@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import Literal
 
 from derl._version import __version__
+from derl.analysis.explanations import Standing
 
 Verdict = Literal["consistent", "differs", "not run"]
 Outcome = Literal["holds", "does not hold", "not enough data"]
@@ -26,7 +27,9 @@ class Number:
     seeds: int = 0
     verdict: Verdict = "not run"
     reason: str = ""
-    """Why it differs, where that is known."""
+    """Why it may differ, and what is known about that."""
+    standing: Standing | None = None
+    """How well a difference is explained."""
     recipe: str = ""
     task: str = ""
     setting: str = ""

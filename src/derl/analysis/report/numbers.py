@@ -5,6 +5,7 @@ from functools import cache
 
 import polars as pl
 
+from derl.analysis.explanations import why
 from derl.analysis.frames import EVALUATIONS, Results
 from derl.analysis.report.model import Number, Table
 from derl.analysis.report.names import METRICS, plain_row
@@ -74,6 +75,7 @@ def _number(verdict: Verdict) -> Number:
         seeds=verdict.seeds,
         verdict=verdict.outcome,
         reason=_reason(verdict),
+        standing=verdict.standing,
         recipe=cell.case.recipe,
         task=cell.case.task,
         setting=cell.case.setting,
@@ -81,12 +83,12 @@ def _number(verdict: Verdict) -> Number:
 
 
 def _reason(verdict: Verdict) -> str:
-    """The most specific reason, how sure it is, and what is missing."""
+    """What is missing; of a difference how well it is explained, every reason in a few words, and the best in full."""
     words = [verdict.note[0].upper() + verdict.note[1:] + "."] if verdict.note else []
-    for reason in verdict.explanations[:1]:
-        words.append(reason.text if reason.kind != "possible" or reason.confirmed else f"Possibly: {reason.text}")
-        if reason.confirmed:
-            words.append(f"With {reason.option} the published number appears.")
+    if verdict.standing is not None:
+        words.append(f"Explained: {verdict.standing}. {why(verdict.explanations)}.")
+        words += [e.text for e in verdict.explanations[:1] if e.kind != "paper"]
+        words += [f"With {e.option} the published number appears." for e in verdict.explanations[:1] if e.confirmed]
     return " ".join(words)
 
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import polars as pl
 
+from derl.analysis.explanations import STANDINGS
 from derl.analysis.report.heat import CLASSES, MARKS, paper_table
 from derl.analysis.report.html import Html, grouped, h, join, large, long_duration, plural
 from derl.analysis.report.model import VERDICTS, Facts, Table, Verdict
@@ -33,7 +34,16 @@ def headline(tables: Sequence[Table]) -> Html:
         for verdict in VERDICTS
     ]
     note = f"of {grouped(total)} numbers published in {plural(len(tables), 'table')}"
-    return join(h("ul", tiles, class_="tiles"), share_bar(counts), h("p", note, class_="note"))
+    return join(h("ul", tiles, class_="tiles"), share_bar(counts), h("p", note, class_="note"), explained(tables))
+
+
+def explained(tables: Sequence[Table]) -> Html:
+    """How many differences are explained, and by what right."""
+    found = [number.standing for table in tables for number in table.numbers.values() if number.standing]
+    if not found:
+        return Html()
+    lines = [h("li", h("b", f"{found.count(name)} {name}"), f": {text}") for name, text in STANDINGS.items()]
+    return join(h("p", f"Of the {plural(len(found), 'difference')}:", class_="note"), h("ul", lines, class_="note"))
 
 
 def share_bar(counts: Mapping[Verdict, int], small: bool = False) -> Html:
