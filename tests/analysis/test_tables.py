@@ -2,6 +2,7 @@
 
 import dataclasses
 import re
+from types import SimpleNamespace
 
 import polars as pl
 import pytest
@@ -12,6 +13,7 @@ from derl.analysis.pages import index_page, page, write_pages
 from derl.analysis.statistics import Score
 from derl.analysis.tables import TABLES, best_of, grid_of, markdown, number, plain_row, table_of, text
 from derl.analysis.verdicts import verdicts
+from derl.cli.reproduce import finished_on, show_tables
 from derl.core.errors import DerlError
 from derl.experiments.cases import Case
 from derl.experiments.paper import cells
@@ -82,10 +84,42 @@ def test_markdown():
 
 def test_text():
     lines = text(grid({"a2c": [0.93, 0.93], "ppo": [0.5, 0.5]})).splitlines()
-    assert lines[0] == "Average evaluation returns in all tasks (Table 1)"
-    assert "*0.93 ± 0.00 ✓" in lines[2]
-    assert "(0.98) ·" in lines[3]
+    assert lines[0].endswith("  Hallway 30-30")
+    assert lines[1].split()[:5] == ["A2C", "*0.93", "±", "0.00", "✓"]
+    # Every number has the published one below it, run or not.
+    assert lines[2].split()[:4] == ["published", "0.93", "±", "0.22"]
+    assert lines[1].index("0.93") == lines[2].index("0.93")
+    assert lines[3].split()[2] == "·"
+    assert lines[4].split()[:4] == ["published", "0.98", "±", "0.07"]
+    assert len(lines) == 1 + 2 * 18 + 1
     assert lines[-1] == "1 consistent, 1 differs, 196 not run"
+
+
+def test_the_terminal_shows_a_title_once_and_counts_what_it_shows(capsys):
+    levels = {"a2c-count": 0.98, "ppo": 0.5}
+    frame = frame_of({Case.of(name, "DeepSea-10"): [[level] * 100] * 2 for name, level in levels.items()})
+    judged = verdicts(frame)
+    # The same runs stand for numbers of other experiments' tables as well.
+    assert sum(v.outcome != "not run" for v in judged) > 4
+    show_tables("table-1", judged)
+    shown = capsys.readouterr().out
+    assert shown.count("Average evaluation returns in all tasks") == 1
+    counts = [list(map(int, re.findall(r"\d+", line))) for line in re.findall(r"^\d+ consistent.*$", shown, re.M)]
+    total = [sum(column) for column in zip(*counts, strict=True)]
+    (closing,) = re.findall(r"Of the (\d+) numbers of these tables (\d+) .* (\d+) differ, (\d+) were not", shown)
+    assert list(map(int, closing)) == [sum(total), *total]
+    assert total[0] + total[1] == 4
+    show_tables("pure-exploration", judged)
+    assert capsys.readouterr().out == ""
+
+
+def test_finished_is_when_runs_ended_not_when_they_are_shown():
+    class Kept:
+        def entries(self):
+            days = {"a": "2024-05-01T10:00:00Z", "b": "2024-05-03T10:00:00Z", "c": "2025-01-01T00:00:00Z"}
+            return [SimpleNamespace(key=key, finished=day) for key, day in days.items()]
+
+    assert finished_on(Kept(), pl.DataFrame({"key": ["a", "b", "b"]})) == "2024-05-03"
 
 
 def test_a_page_names_its_command_and_explains_differences():

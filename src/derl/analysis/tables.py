@@ -149,23 +149,24 @@ def _markdown_cell(grid: Grid, row: str, column: str) -> str:
 
 
 def text(grid: Grid) -> str:
-    """The table for a terminal: ours and its mark, or the published number in brackets where there is none."""
-    body = [[plain_row(row), *(_text_cell(grid, row, column) for column in grid.columns)] for row in grid.rows]
-    table = [["", *grid.columns], *body]
+    """The table for a terminal, without its title: ours and its mark, and in the line below the published number."""
+    table = [["", *grid.columns]]
+    for row in grid.rows:
+        there = [grid.verdicts.get((row, column)) for column in grid.columns]
+        table.append([plain_row(row), *("" if v is None else _text_cell(grid, v) for v in there)])
+        # Two blanks in the place of the mark, so that numbers stand below each other.
+        table.append(["  published", *("" if v is None else number(v.cell.mean, v.cell.std) + "  " for v in there)])
     widths = [max(len(line[i]) for line in table) for i in range(len(grid.columns) + 1)]
     lines = [
         "  ".join([line[0].ljust(widths[0]), *(part.rjust(w) for part, w in zip(line[1:], widths[1:], strict=True))])
         for line in table
     ]
     counts = ", ".join(f"{count} {outcome}" for outcome, count in count_outcomes(grid.verdicts.values()).items())
-    return "\n".join([grid.table.title, *(line.rstrip() for line in lines), counts])
+    return "\n".join([*(line.rstrip() for line in lines), counts])
 
 
-def _text_cell(grid: Grid, row: str, column: str) -> str:
-    verdict = grid.verdicts.get((row, column))
-    if verdict is None:
-        return ""
+def _text_cell(grid: Grid, verdict: Verdict) -> str:
     if verdict.ours is None:
-        return f"({verdict.cell.mean:.2f}) {MARKS['not run']}".replace("-0.00", "0.00").replace("-", "−")
-    best = "*" if (row, column) in grid.bold else ""
+        return MARKS["not run"]
+    best = "*" if (verdict.cell.row, verdict.cell.column) in grid.bold else ""
     return f"{best}{number(*verdict.ours)} {MARKS[verdict.outcome]}"

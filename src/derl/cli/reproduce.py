@@ -1,7 +1,6 @@
 """`derl reproduce`: run one of the paper's experiments, and put every number beside the published one."""
 
 import dataclasses
-import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -14,7 +13,7 @@ from derl.analysis.paper_figures import write_all
 from derl.analysis.reasons import reasons_for
 from derl.analysis.report import Facts, write_report
 from derl.analysis.selection import choices, selection_page
-from derl.analysis.tables import TABLES, grid_of, text
+from derl.analysis.tables import LEGEND, TABLES, grid_of, text
 from derl.analysis.verdicts import Verdict, count_outcomes, verdicts
 from derl.cli.display import console
 from derl.cli.modules import imported_modules
@@ -71,12 +70,28 @@ def frame_of(store: Store, members: Sequence[Member], names: Names) -> pl.DataFr
 
 
 def show_tables(name: str, judged: list[Verdict]) -> None:
-    """The tables of an experiment, as far as it was run, on the terminal."""
+    """The tables of an experiment, as far as it was run, on the terminal, and how many of their numbers agree."""
+    shown: list[Verdict] = []
     for table in TABLES:
         grid = grid_of(judged, table.label)
         if table.experiment == name and any(v.outcome != "not run" for v in grid.verdicts.values()):
             console.print(f"\n[bold]{table.title}[/]")
             console.print(text(grid), markup=False, soft_wrap=True)
+            shown += grid.verdicts.values()
+    counts = count_outcomes(shown)
+    if shown:
+        console.print(f"\n{LEGEND} * is the best of ours, with all within its standard deviation.", soft_wrap=True)
+        console.print(
+            f"Of the {len(shown)} numbers of these tables {counts['consistent']} are consistent with ours, "
+            f"{counts['differs']} differ, {counts['not run']} were not run",
+            soft_wrap=True,
+        )
+
+
+def finished_on(store: Store, frame: pl.DataFrame) -> str:
+    """The day on which the last of these runs ended, which may be long ago: the store kept them."""
+    keys = set(frame["key"])
+    return max((entry.finished or "" for entry in store.entries() if entry.key in keys), default="")[:10]
 
 
 def explaining(judged: list[Verdict], parts: Sequence[Part]) -> Experiment:
@@ -130,13 +145,12 @@ def write_out(command: Reproduce, frame: pl.DataFrame, args: list[str]) -> None:
         return
     judged = verdicts(frame)
     show_tables(command.name, judged)
-    counts = count_outcomes(judged)
     if command.quick or command.episodes is not None:
         console.print("Trained for less than the paper did: expect differences.")
-    console.print(f"{counts['consistent']} published numbers are consistent with ours, {counts['differs']} differ")
     write_all(frame, out)
     if command.name == "grid-search":
         write_text(out / "choices.md", selection_page(choices(frame)))
-    facts = Facts(finished=time.strftime("%Y-%m-%d"), more={"Command": "derl reproduce " + " ".join(args)})
+    finished = finished_on(Store(command.store, read_only=True), frame)
+    facts = Facts(finished=finished, more={"Command": "derl reproduce " + " ".join(args)})
     path = write_report(frame, out / "report.html", facts=facts)
     console.print(f"tables and figures: {out}; report: {path}", soft_wrap=True)
