@@ -49,15 +49,36 @@ def plain_loss(network, episodes: Episodes) -> float:
 def test_the_loss_is_a_mean_over_the_steps_of_the_episodes():
     network, episodes = random_state(AGENT).network, episodes_of(3)
     newest = Experience(random_rollout(5))
-    total, _ = jax.jit(AGENT.loss, static_argnums=1)(network, SPEC, episodes, newest)
+    total, _ = jax.jit(AGENT.loss, static_argnums=1)(network, SPEC, episodes, newest, 0.3)
     np.testing.assert_allclose(total, plain_loss(network, episodes), rtol=1e-4)
+
+
+@pytest.mark.parametrize(("steps", "kept", "weight"), [(0.0, 400, 0.3), (100.0, 50, 0.3), (100.0, 400, 0.075)])
+def test_the_entropy_bonus_is_a_prior_of_one_size(steps, kept, weight):
+    agent = dataclasses.replace(AGENT, entropy_steps=steps)
+    assert float(agent.entropy_weight(jnp.asarray(kept))) == pytest.approx(weight)
+
+
+def test_the_entropy_bonus_falls_with_what_is_in_memory():
+    """Sixteen steps in memory and a bonus that falls from the fourth on: a quarter of it from the first."""
+    spec, experience = SPEC._replace(max_episode_steps=4), Experience(random_rollout(0))
+    fresh = AGENT.init(KEY, spec, 2, 4)
+    learnt = []
+    for changes in ({"entropy_steps": 4.0}, {"entropy_coef": 0.3 / 4}, {}):
+        agent = dataclasses.replace(AGENT, **changes)
+        state = agent.observe(agent.observe(fresh, jnp.asarray(0), experience), jnp.asarray(1), experience)
+        state, metrics = jax.jit(agent.learn, static_argnums=2)(state, KEY, spec, jnp.asarray(1), experience)
+        assert float(metrics["updated"]) == 1
+        learnt.append(np.concatenate([np.asarray(w).ravel() for w in jax.tree.leaves(state.learner.network.actor)]))
+    np.testing.assert_allclose(learnt[0], learnt[1], atol=1e-6)
+    assert np.abs(learnt[0] - learnt[2]).max() > 1e-5
 
 
 def test_a_constraint_holds_on_the_newest_rollout():
     network, episodes, rollout = random_state(AGENT).network, episodes_of(3), random_rollout(5)
     other = random_log_probs(6)
     newest = Experience(rollout, constraint=Constraint(jnp.asarray(2.0), other, "kl"))
-    total, metrics = AGENT.loss(network, SPEC, episodes, newest)
+    total, metrics = AGENT.loss(network, SPEC, episodes, newest, 0.3)
     log_pi = log_softmax(numpy_mlp(network.actor, np.asarray(rollout.obs).reshape(-1))).reshape(other.shape)
     divergence = (np.exp(log_pi) * (log_pi - np.asarray(other))).sum(-1).mean()
     np.testing.assert_allclose(metrics["divergence"], divergence, rtol=1e-4)
@@ -70,7 +91,7 @@ def test_what_pads_an_episode_does_not_matter():
     mixed = jax.tree.map(lambda a, b: jnp.where(padding, b, a) if a.shape == padding.shape else a, episodes, other)
     mixed = mixed._replace(alive=episodes.alive)
     newest = Experience(random_rollout(5))
-    gradients = [jax.grad(lambda n, e=e: AGENT.loss(n, SPEC, e, newest)[0])(network) for e in (episodes, mixed)]
+    gradients = [jax.grad(lambda n, e=e: AGENT.loss(n, SPEC, e, newest, 0.3)[0])(network) for e in (episodes, mixed)]
     for a, b in zip(*map(jax.tree.leaves, gradients), strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-7)
 

@@ -55,6 +55,8 @@ class EpisodicA2C(ActorCriticAgent):
     """Steps per update: as many episodes of the greatest length as fit, at least `min_episodes`."""
     min_episodes: int = eqx.field(default=2, static=True)
     """Episodes per update at least."""
+    entropy_steps: float = 0.0
+    """Steps in memory from which on the entropy bonus falls as one over their number (0: it never falls)."""
     averaged: bool = eqx.field(default=False, static=True)
     """Whether the policy that counts is that of a running average of the weights, rather than of the newest."""
     average_rate: float = 0.01
@@ -85,8 +87,22 @@ class EpisodicA2C(ActorCriticAgent):
         replay = state.replay.write(clock, rollout, select(log_mu, rollout.action))
         return EpisodicState(state.learner, replay)
 
+    def entropy_weight(self, kept: Int[Array, ""]) -> Float[Array, ""]:
+        """beta min(1, N_0 / N) with N steps in memory.
+
+        The loss is a mean over the memory, so a constant weight is a prior that grows with it. What speaks against an
+        action does not: once the task is solved hardly anybody takes it again. Divided by N, the prior stays as it is.
+        """
+        falling = jnp.minimum(1.0, self.entropy_steps / kept)
+        return self.entropy_coef * jnp.where(jnp.asarray(self.entropy_steps) > 0, falling, 1.0)
+
     def loss(
-        self, network: ActorCritic, spec: Spec, episodes: Episodes, newest: Experience
+        self,
+        network: ActorCritic,
+        spec: Spec,
+        episodes: Episodes,
+        newest: Experience,
+        entropy_coef: float | Float[Array, ""],
     ) -> tuple[Float[Array, ""], Metrics]:
         """Policy loss + value loss - entropy bonus, each a mean over the steps of the episodes.
 
@@ -107,7 +123,7 @@ class EpisodicA2C(ActorCriticAgent):
             "entropy": (entropy(log_pi) * alive).mean(),
         }
         total = metrics["policy_loss"] + self.value_coef * metrics["value_loss"]
-        total = total - self.entropy_coef * metrics["entropy"]
+        total = total - entropy_coef * metrics["entropy"]
         if newest.constraint is not None:
             near = newest.constraint
             metrics["divergence"] = mean_divergence(
@@ -121,11 +137,12 @@ class EpisodicA2C(ActorCriticAgent):
     ) -> tuple[EpisodicState, Metrics]:
         replay = state.replay
         batch = max(self.min_episodes, self.batch_steps // replay.longest)
+        entropy_coef = self.entropy_weight(replay.ring.filled(clock) * experience.rollout.reward.shape[1])
 
         def step(learner: EpisodicLearner) -> tuple[EpisodicLearner, Metrics]:
             episodes = replay.draw(key, batch)
             (_, metrics), gradient = eqx.filter_value_and_grad(self.loss, has_aux=True)(
-                learner.network, spec, episodes, experience
+                learner.network, spec, episodes, experience, entropy_coef
             )
             network, opt_state, norm = apply_gradient(self.optimiser, learner.network, learner.opt_state, gradient)
             average = learner.average
@@ -148,5 +165,6 @@ class EpisodicA2C(ActorCriticAgent):
         require(self.capacity >= 1, f"EpisodicA2C: capacity must be positive, not {self.capacity}")
         require(self.batch_steps >= 1, f"EpisodicA2C: batch_steps must be positive, not {self.batch_steps}")
         require(self.min_episodes >= 1, f"EpisodicA2C: min_episodes must be positive, not {self.min_episodes}")
+        require(self.entropy_steps >= 0, f"EpisodicA2C: entropy_steps must not be negative, it is {self.entropy_steps}")
         require(0 < self.average_rate <= 1, f"EpisodicA2C: average_rate must be in (0, 1], not {self.average_rate}")
         require(self.average_share >= 0, f"EpisodicA2C: average_share must not be negative, it is {self.average_share}")

@@ -13,6 +13,7 @@ ADDED = {
     "updates_per_step": 0.0,
     "adam_beta2": 0.999,
     "average_share": 0.0,
+    "entropy_steps": 0.0,
     "recompute_bonus": False,
     "output_gain": 2**0.5,
     "capped": True,
