@@ -3,7 +3,7 @@
 import pytest
 
 import derl
-from derl.cli.train import one_spelling, parse
+from derl.cli.train import one_spelling, parse, parse_seeds
 from derl.core.errors import DerlError
 from derl.training.config import expand
 
@@ -65,6 +65,11 @@ def test_the_last_recipe_counts_and_is_called_by_its_name():
 def test_a_recipe_and_a_run_are_one_too_many(tmp_path):
     with pytest.raises(DerlError, match="leave one out"):
         parse(["DeepSea-5", "--recipe", "a2c", "--config", str(tmp_path)])
+
+
+def test_more_seeds_than_anybody_means_are_refused():
+    with pytest.raises(DerlError, match="at most"):
+        parse_seeds("1000000000000")
 
 
 def test_other_flags_are_left_alone():

@@ -18,6 +18,7 @@ from derl.cli.display import console, showing
 from derl.core.errors import DerlError, require
 from derl.envs import make
 from derl.envs.registry import family
+from derl.experiments.choosing import check_count
 from derl.training import recipes
 from derl.training.algorithm import Decoupling
 from derl.training.config import Config, Protocol
@@ -140,6 +141,8 @@ def parse_seeds(text: str) -> list[int]:
         numbers = [int(part) for part in text.split(",") if part.strip()]
     except ValueError:
         raise DerlError(f"--seeds takes a number of seeds, or seeds separated by commas, not {text!r}") from None
+    if "," not in text and numbers:
+        check_count(numbers[0])
     seeds = numbers if "," in text else list(range(numbers[0])) if numbers else []
     require(len(seeds) > 0 and min(seeds) >= 0, f"--seeds needs at least one seed, none negative; got {text!r}")
     require(len(set(seeds)) == len(seeds), f"--seeds names a seed twice: {text}")

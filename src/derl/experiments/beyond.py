@@ -86,8 +86,8 @@ UNHELD: dict[str, Case] = {
         "a smaller epsilon": SMALL_EPSILON,
     }.items()
 }
-"""The larger task without what holds it: with an entropy bonus that does not fall, with an epsilon at which noise counts
-more, with a memory that forgets the first 1,000 episodes."""
+"""The larger task without what holds it: an entropy bonus that does not fall, an epsilon at which noise counts more, a
+memory that forgets the first 1,000 episodes."""
 BASELINE_TASKS = ("DeepSea-10", "DeepSea-20", "Hallway-10-10")
 ABLATION_TASKS = ("DeepSea-20", "Hallway-10-10")
 
