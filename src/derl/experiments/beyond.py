@@ -79,11 +79,11 @@ SHORT_MEMORY: dict[str, Setting] = {"exploiter.capacity": 100_000}
 UNHELD: dict[str, Case] = {
     name: Case.of("derl", "DeepSea-50", {"protocol.episodes": 3_000, **changes})
     for name, changes in {
-        "a constant entropy bonus": CONSTANT,
-        "a constant entropy bonus, smaller epsilon": CONSTANT | SMALL_EPSILON,
-        "a constant entropy bonus, smaller epsilon, memory of 100,000": CONSTANT | SMALL_EPSILON | SHORT_MEMORY,
-        "a memory of 100,000": SHORT_MEMORY,
-        "a smaller epsilon": SMALL_EPSILON,
+        "constant entropy bonus": CONSTANT,
+        "constant entropy bonus, smaller epsilon": CONSTANT | SMALL_EPSILON,
+        "constant entropy bonus, smaller epsilon, shorter memory": CONSTANT | SMALL_EPSILON | SHORT_MEMORY,
+        "shorter memory": SHORT_MEMORY,
+        "smaller epsilon": SMALL_EPSILON,
     }.items()
 }
 """The larger task without what holds it: an entropy bonus that does not fall, an epsilon at which noise counts more, a
