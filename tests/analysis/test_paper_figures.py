@@ -205,6 +205,16 @@ def test_all_coefficients():
     assert [len(axes.texts) for axes in figure.axes] == [8] * 8
 
 
+def test_every_pair_of_coefficients_has_a_figure():
+    """Appendix D: all pairs that were run, with and without extrinsic rewards."""
+    results = Results(variants_of("DeepSea-10", pairs=[(0.0, 0.0), (0.1, 0.0), (1e-4, 0.1)]))
+    drawn = {name: figure for name, _, figure in divergence_figures(results)}
+    pairs = [f"kl-deepsea-10-explorer-{a}-exploiter-{b}" for a, b in (("0", "0"), ("0_1", "0"), ("0_0001", "0_1"))]
+    assert set(drawn) == {"kl-deepsea-10", "kl-deepsea-10-coefficients", *pairs}
+    for name in pairs:
+        assert len(names_in(drawn[name].axes[0])) == 2
+
+
 def test_every_figure_has_a_name_of_its_own_and_missing_ones_are_none():
     nothing = results_of({("dea2c-count", "Hallway-10-10"): 0.3})
     named = list(figures(nothing))

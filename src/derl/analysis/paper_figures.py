@@ -18,7 +18,7 @@ from derl.analysis.curve_figures import (
 )
 from derl.analysis.divergence import main_groups
 from derl.analysis.frames import EVALUATIONS, Results, as_results
-from derl.analysis.kl_figures import coefficients_figure, four_panels
+from derl.analysis.kl_figures import coefficients_figure, four_panels, pair_figure
 from derl.analysis.pages import write_pages, write_text
 from derl.analysis.sensitivity import KINDS
 from derl.analysis.sensitivity_figures import sensitivity_figure
@@ -126,5 +126,11 @@ def divergence_figures(results: Results) -> Iterator[Named]:
         name, stem = column_name(group.task), f"kl-{group.task.lower()}"
         yield stem, f"KL constraints and intrinsic rewards alone in {name}", four_panels(results, group)
         yield f"{stem}-coefficients", f"All coefficients of constraints in {name}", coefficients_figure(results, group)
+        for alphas in sorted({(v.alpha_explorer, v.alpha_exploiter) for v in group.cases}):
+            explorer, exploiter = (f"{alpha:g}" for alpha in alphas)
+            # Without dots, which would end the file's name.
+            file = f"{stem}-explorer-{explorer}-exploiter-{exploiter}".replace(".", "_")
+            caption = f"KL constraints in {name}, α_β = {explorer}, α_e = {exploiter}"
+            yield file, caption, pair_figure(results, group, alphas)
     if not found:
         yield "kl", "KL constraints and intrinsic rewards alone", None
