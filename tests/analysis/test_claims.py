@@ -13,6 +13,7 @@ from derl.analysis.constraint_tests import closeness, constrained_robustness, ex
 from derl.analysis.divergence import Variant, main_groups
 from derl.analysis.effects import Effect, average_effect, mean_effect, saving_of
 from derl.analysis.frames import Results
+from derl.analysis.improvement import improvement_table, improvements
 from derl.analysis.sensitivity import published_values, sweep, swept_case
 from derl.experiments.builtin import QUICK_EPISODES, experiment, quick
 from derl.experiments.cases import Case
@@ -257,6 +258,20 @@ def test_with_next_to_nothing_every_claim_is_open():
     table = claim_frame(tests)
     assert table["effect"].null_count() == len(table)
     assert set(STATEMENTS) == {1, 2, 3, 4, 5}
+
+
+def test_how_probable_an_improvement_is():
+    returns = {Case.of("dea2c-count", "DeepSea-10"): [[0.5] * 100, [0.7] * 100]}
+    returns |= {Case.of("a2c-count", "DeepSea-10"): [[0.4] * 100, [0.6] * 100]}
+    # In the other task all runs of DeA2C are better; the third was run with DeA2C alone.
+    returns |= {
+        Case.of(name, "Hallway-10-10"): [[level] * 100] * 2 for name, level in (("dea2c-count", 1), ("a2c-count", 0))
+    }
+    returns |= {Case.of("dea2c-count", "Hallway-20-0"): [[1.0] * 100] * 2}
+    (found,) = improvements(Results(frame_of(returns)))
+    assert (found.recipe, found.baseline, found.tasks) == ("dea2c-count", "a2c-count", 2)
+    assert found.probability.value == pytest.approx((3 / 4 + 1) / 2)
+    assert "| DeA2C Count | A2C Count | 2 | 0.88 (" in improvement_table(Results(frame_of(returns)))
 
 
 def test_claims_are_repeatable():

@@ -232,7 +232,7 @@ def test_everything_is_written(tmp_path):
         variants_of("Hallway-20-20"),
     )
     paths = write_all(frame, tmp_path)
-    assert {path.suffix for path in paths} == {".md", ".png", ".pdf"}
+    assert {path.suffix for path in paths} == {".md", ".csv", ".png", ".pdf"}
     assert all(path.exists() for path in paths)
     shown = (tmp_path / "figures" / "README.md").read_text()
     for path in paths:

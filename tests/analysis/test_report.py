@@ -13,19 +13,21 @@ from analysis.synthetic import made_up
 from derl.analysis.aggregates import optimal_return
 from derl.analysis.frames import Results
 from derl.analysis.report import Claim, Facts, Number, Table, write_report
-from derl.analysis.report.bands import band
 from derl.analysis.report.claims import claims_section
-from derl.analysis.report.heat import difference_shade, shade
+from derl.analysis.report.heat import MARKS, difference_shade, shade
 from derl.analysis.report.html import Html, embed_json, h, large, long_duration, number
 from derl.analysis.report.kl import kl_grids
-from derl.analysis.report.names import plain_row, recipe_label, setting_key, setting_label
-from derl.analysis.report.numbers import describe, grouped_results, paper_tables
+from derl.analysis.report.names import recipe_label, setting_key, setting_label
+from derl.analysis.report.numbers import grouped_results, paper_tables
 from derl.analysis.report.page import asset
 from derl.analysis.report.sections import explained, stored_facts
 from derl.analysis.report.series import pack, pack_series, unpack, whole_families
 from derl.analysis.statistics import bootstrap_interval
+from derl.analysis.tables import LEGEND, TABLES
+from derl.cli.report import Report
 from derl.core.errors import DerlError
 from derl.envs.registry import PAPER_TASKS
+from derl.experiments.builtin import DESCRIPTIONS
 from derl.experiments.cases import Case
 from derl.experiments.paper import cells
 
@@ -227,17 +229,6 @@ def test_normalised_returns_need_all_tasks_of_a_family():
     assert whole_families(Results(frame.filter((pl.col("task") != tasks[0]) | (pl.col("seed") == 0)))) == []
 
 
-@pytest.mark.parametrize("runs", [1, 2, 5, 9])
-def test_fast_bands_are_bootstrap_intervals(runs):
-    rng = np.random.default_rng(3)
-    values = rng.normal(size=(runs, 40))
-    if runs > 1:
-        values[0, 20:] = np.nan
-        values[:, 39] = np.nan
-    for ours, theirs in zip(band(values), bootstrap_interval(values), strict=True):
-        assert ours == pytest.approx(theirs, rel=1e-12, nan_ok=True)
-
-
 def test_nothing_after_a_failure_is_drawn(frame):
     broken = frame.with_columns(
         pl.when((pl.col("run") == 0) & (pl.col("evaluation") > 10)).then(77).alias("failed_at_step"),
@@ -320,8 +311,30 @@ def test_names():
     assert setting_label("bonus.scale=0.1, explorer_reward=intrinsic") == "λ = 0.1, explorer's reward = λ rⁱ"
     settings = ["bonus.scale=10", "", "bonus.scale=2", "bonus.increment=5"]
     assert sorted(settings, key=setting_key) == ["", "bonus.increment=5", "bonus.scale=2", "bonus.scale=10"]
-    assert not any(set("$\\{}") & set(plain_row(cell.row)) for cell in cells())
-    assert len({describe(label)[0] for label in {cell.table for cell in cells()}}) == 23
+
+
+def test_pages_and_report_say_the_same(frame, page):
+    """Titles, marks and what each command makes have one source."""
+    tables = paper_tables(grouped_results(frame), EVALUATIONS)
+    assert {table.title for table in tables} == {table.title for table in TABLES}
+    assert {table.label: table.part for table in tables} == {table.label: table.experiment for table in TABLES}
+    assert MARKS["differs"] in LEGEND
+    assert {table.swept for table in tables if table.part == "table-1"} == {""}
+    for name, text in DESCRIPTIONS.items():
+        assert f"derl reproduce {name}" in page
+        assert text in page
+
+
+def test_numbers_for_programs(frame, tmp_path):
+    frame.write_parquet(tmp_path / "runs.parquet")
+    report = Report(tmp_path / "r.html", (tmp_path / "runs.parquet",), csv=tmp_path / "csv", evaluations=EVALUATIONS)
+    report.execute()
+    judged = pl.read_csv(tmp_path / "csv" / "verdicts.csv", infer_schema_length=None)
+    assert len(judged) == 1684
+    assert judged.filter(pl.col("verdict") != "not run")["seeds"].unique().to_list() == [3]
+    tested = pl.read_csv(tmp_path / "csv" / "claims.csv", infer_schema_length=None)
+    assert set(tested["number"]) == {1, 2, 3, 4, 5}
+    assert set(tested["outcome"]) <= {"holds", "does not hold", "not enough data"}
 
 
 def test_numbers_as_text():

@@ -121,10 +121,10 @@ def numbers(text: str) -> list[float]:
 
 def test_one_table_shows_and_the_choice_changes_it_by_keyboard(browser):
     shown = "[...document.querySelectorAll('.panel h3')].filter((h) => h.checkVisibility()).map((h) => h.textContent)"
-    assert browser.run(shown) == ["Table 1: average evaluation returns"]
+    assert browser.run(shown) == ["Average evaluation returns in all tasks (Table 1)"]
     browser.run("document.getElementById('table-choice').focus()")
     browser.press("ArrowDown")
-    assert browser.run(shown) == ["Maximum evaluation returns, DeepSea (appendix B)"]
+    assert browser.run(shown) == ["Maximum evaluation returns in DeepSea"]
 
 
 def test_cells_switch_between_ours_published_and_difference_by_keyboard(browser, frame):

@@ -48,8 +48,8 @@ def test_numbers():
 def test_rows_without_tex():
     assert plain_row("A2C Hash-Count") == "A2C Hash-Count"
     row = "DeA2C Count ($\\alpha_\\beta=\\alpha_e=0.1$, $r=r^e + \\lambda r^i$)"
-    assert plain_row(row) == "DeA2C Count (α_β = α_e = 0.1, r = r_e + λ r_i)"
-    assert not any(re.search(r"[\\$^]", plain_row(cell.row)) for cell in cells())
+    assert plain_row(row) == "DeA2C Count (αᵦ = αₑ = 0.1, r = rᵉ + λ rⁱ)"
+    assert not any(re.search(r"[\\$^{}]", plain_row(cell.row)) for cell in cells())
 
 
 def grid(levels: dict[str, list[float]]):
@@ -79,7 +79,7 @@ def test_markdown():
     assert len(lines) == 2 + 18
     assert {line.count("|") for line in lines} == {13}
     assert lines[2].startswith("| A2C | **0.93 ± 0.00** ✓<br>*0.93 ± 0.22* | ·<br>*0.00 ± 0.00* |")
-    assert "| PPO | 0.50 ± 0.00 ✗<br>*0.00 ± 0.00* |" in lines[8]
+    assert "| PPO | 0.50 ± 0.00 ≠<br>*0.00 ± 0.00* |" in lines[8]
 
 
 def test_text():
@@ -154,7 +154,7 @@ def test_pages_are_written_and_repeatable(tmp_path):
     frame = like_the_paper([cell.case for cell in TABLE_1[:40]])
     paths = write_pages(frame, tmp_path / "a")
     write_pages(Results(frame.sample(fraction=1, shuffle=True, seed=0)), tmp_path / "b")
-    assert len(paths) == 25
+    assert len(paths) == 27
     for path in paths:
         content = path.read_text()
         assert content == (tmp_path / "b" / path.name).read_text()
@@ -166,6 +166,10 @@ def test_pages_are_written_and_repeatable(tmp_path):
     for name in ("table-1", "lambda", "decay", "pure-exploration", "kl", "grid-search"):
         assert f"`derl reproduce {name}`" in index
     assert index.count("not enough data") >= 9
+    judged = pl.read_csv(tmp_path / "a" / "verdicts.csv", infer_schema_length=None)
+    assert judged["verdict"].value_counts(sort=True)["count"].sum() == 1684
+    assert (judged.filter(pl.col("table") == "tab:mean_returns")["verdict"] == "consistent").sum() == 40
+    assert "## Probability of improvement" in (tmp_path / "a" / "claims.md").read_text()
     (tmp_path / "file").write_text("")
     with pytest.raises(DerlError, match="cannot write"):
         write_pages(frame.filter(pl.col("run") == 0), tmp_path / "file")

@@ -5,27 +5,31 @@ from pathlib import Path
 
 import polars as pl
 
-from derl.analysis.claims import STATEMENTS, Claim, claims, signed
+from derl.analysis.claims import STATEMENTS, Claim, claim_frame, claims, overall, signed
 from derl.analysis.explanations import STANDINGS, why
 from derl.analysis.frames import EVALUATIONS, Results, as_results
+from derl.analysis.improvement import improvement_table
 from derl.analysis.reasons import REASONS
 from derl.analysis.tables import LEGEND, TABLES, PaperTable, grid_of, markdown, number, plain_row
-from derl.analysis.verdicts import Verdict, count_outcomes, count_standings, verdicts
+from derl.analysis.verdicts import Verdict, count_outcomes, count_standings, verdict_frame, verdicts
 from derl.core.errors import DerlError
+from derl.experiments.builtin import DESCRIPTIONS
 
-EXPERIMENTS = {
-    "table-1": "all recipes in all tasks",
-    "lambda": "sensitivity to the scale λ of intrinsic rewards",
-    "decay": "sensitivity to their decay",
-    "pure-exploration": "explorers that learn from intrinsic rewards alone (figures)",
-    "kl": "divergence constraints (figures, and tables of their sensitivity)",
-    "grid-search": "the search for the hyper-parameters (no published numbers)",
-}
 RULE = (
     "A published mean is *consistent* with ours if it lies within the 95 % bootstrap interval of the mean of five runs "
     "drawn from ours, widened by 0.02; otherwise it *differs*. The rule is strict: two experiments that differ in "
     "nothing but their seeds disagree in up to three of ten numbers if both have five runs, and in one of ten if ours "
     "has twenty."
+)
+
+HOW = (
+    "What each measure means is in `derl.analysis.claims`. A claim holds where the whole interval lies on the wanted "
+    "side. From spreads the noise of seeds is subtracted (a spread below 0 is less than noise alone would make); the "
+    "paper's own spreads contain it, for the paper does not say how much its runs differ."
+)
+IMPROVEMENT = (
+    "How probable it is that a run of a decoupled recipe has a higher average return than one of its baseline, in a "
+    "random one of the tasks in which both were run. 0.5 is no improvement."
 )
 
 
@@ -37,9 +41,16 @@ def write_pages(
     judged = verdicts(results, evaluations=evaluations)
     tested = claims(results, evaluations=evaluations)
     texts = {f"{table.page}.md": page(table, judged) for table in TABLES}
-    texts["claims.md"] = claims_page(tested)
+    texts["claims.md"] = claims_page(tested, improvement_table(results, evaluations))
     texts["README.md"] = index_page(results, judged, tested, figures)
-    return [write_text(Path(folder) / name, text) for name, text in texts.items()]
+    pages = [write_text(Path(folder) / name, text) for name, text in texts.items()]
+    return [*pages, *write_numbers(judged, tested, folder)]
+
+
+def write_numbers(judged: Iterable[Verdict], tested: Iterable[Claim], folder: Path | str) -> list[Path]:
+    """What the pages say, for programs: a row for every published number, and one for every test of a claim."""
+    tables = {"verdicts.csv": verdict_frame(judged), "claims.csv": claim_frame(tested)}
+    return [write_text(Path(folder) / name, table.write_csv()) for name, table in tables.items()]
 
 
 def write_text(path: Path, text: str) -> Path:
@@ -105,19 +116,20 @@ def _notes(judged: Sequence[Verdict]) -> list[str]:
 
 def index_page(results: Results, judged: Sequence[Verdict], tested: Sequence[Claim], figures: str | None = None) -> str:
     """What was reproduced, what differs, what has not been run."""
-    runs = sum(len(results.lengths(case)) for case in results.cases)
+    runs, texts = sum(len(results.lengths(case)) for case in results.cases), DESCRIPTIONS.items()
     parts = [
         "# Reproduction of the paper",
         f"{len(judged)} published numbers: {_counts(judged)}. They come from {runs:,} runs of {len(results.cases)} "
         "cases (a recipe, a task and its settings). " + RULE,
         *([f"[All figures]({figures})"] if figures else []),
         "## Claims",
-        "Effects are shares of the best possible return; [all tests](claims.md).",
-        claims_table([c for c in tested if c.overall]),
+        "Effects are shares of the best possible return; [all tests](claims.md). The same for programs: "
+        "[verdicts](verdicts.csv), [claims](claims.csv).",
+        claims_table(overall(tested)),
         "## Tables",
         _tables_table(judged),
         "## Commands",
-        "\n".join(["| command | |", "|---|---|", *(f"| `derl reproduce {k}` | {v} |" for k, v in EXPERIMENTS.items())]),
+        "\n".join(["| command | |", "|---|---|", *(f"| `derl reproduce {k}` | {v} |" for k, v in texts)]),
         "## Why numbers differ",
         _standings_table(judged),
         _reasons_table(judged),
@@ -173,13 +185,13 @@ def claims_table(tested: Iterable[Claim]) -> str:
     return "\n".join(lines)
 
 
-def claims_page(tested: Sequence[Claim]) -> str:
-    """Every test of every claim."""
-    parts = ["# The paper's claims", "What each measure means is in `derl.analysis.claims`."]
+def claims_page(tested: Sequence[Claim], improvement: str) -> str:
+    """Every test of every claim, and how often decoupling improves a run."""
+    parts = ["# The paper's claims", HOW]
     for claim, statement in STATEMENTS.items():
         there = [c for c in tested if c.number == claim]
         parts.append(f"## {claim}. {statement}")
-        parts.append("\n".join(f"- {c.words}" for c in there if c.overall) or "Not run.")
+        parts.append("\n".join(f"- {c.words}" for c in overall(there)) or "Not run.")
         parts.append(claims_table(there) if there else "")
-    parts.append("[All tables](README.md)")
+    parts += ["## Probability of improvement", IMPROVEMENT, improvement, "[All tables](README.md)"]
     return "\n\n".join(part for part in parts if part) + "\n"

@@ -97,10 +97,14 @@ def _resample(rng: np.random.Generator, values: Float[np.ndarray, "runs n"], sam
     if runs == 0:
         return np.full((samples, values.shape[1]), np.nan)
     # How often each run is drawn, instead of which: means become one matrix product, without copies of the values.
-    drawn = rng.multinomial(runs, np.full(runs, 1 / runs), samples).astype(np.float64)
+    return means_of(rng.multinomial(runs, np.full(runs, 1 / runs), samples).astype(np.float64), values)
+
+
+def means_of(drawn: Float[np.ndarray, "ways runs"], values: Float[np.ndarray, "runs n"]) -> np.ndarray:
+    """The mean of each draw, given how often it has each run; NaN where none of its runs has a number."""
     finite = np.isfinite(values)
     if finite.all():
-        return drawn @ values / runs
+        return drawn @ values / drawn[0].sum()
     count = drawn @ finite
     return np.where(count > 0, drawn @ np.where(finite, values, 0.0) / np.maximum(count, 1), np.nan)
 
@@ -134,9 +138,9 @@ def bootstrap_interval(
     if strata is None and array.ndim >= 1 and 1 <= len(array) <= FEW and samples >= 1:
         flat = array.reshape(len(array), -1)
         flat = flat[np.isfinite(flat).any(1)]
-        if len(flat) and np.isfinite(flat).all():
+        if len(flat):
             ways, times = ways_of_drawing(len(flat), len(flat), samples, seed)
-            low, high = repeated_interval(ways @ flat / len(flat), times, level)
+            low, high = repeated_interval(means_of(ways, flat), times, level)
             return Interval(low.reshape(array.shape[1:]), high.reshape(array.shape[1:]))
     return interval_of(bootstrap_means(values, samples=samples, seed=seed, strata=strata), level)
 
@@ -165,11 +169,13 @@ def repeated_interval(
     require(0 < level < 1, f"the level of an interval lies between 0 and 1, not {level}")
     flat = values.reshape(len(values), -1)
     order = np.argsort(flat, axis=0, kind="stable")
-    ordered, ends = np.take_along_axis(flat, order, 0), np.cumsum(times[order], axis=0)
-    columns, found = np.arange(flat.shape[1]), []
+    ordered, columns, found = np.take_along_axis(flat, order, 0), np.arange(flat.shape[1]), []
+    # NaN comes last, and counts for nothing.
+    ends = np.cumsum(np.where(np.isfinite(ordered), times[order], 0), axis=0)
+    last = np.maximum(ends[-1] - 1, 0)
     for tail in ((1 - level) / 2, (1 + level) / 2):
-        place = (int(times.sum()) - 1) * tail
-        below, above = (ordered[(ends <= np.floor(place) + i).sum(0).clip(max=len(flat) - 1), columns] for i in (0, 1))
+        place = last * tail
+        below, above = (ordered[(ends > np.minimum(np.floor(place) + i, last)).argmax(0), columns] for i in (0, 1))
         found.append((below + (place % 1) * (above - below)).reshape(values.shape[1:]))
     return Interval(*found)
 
@@ -178,16 +184,6 @@ def average_interval(returns: ArrayLike, samples: int = SAMPLES, level: float = 
     """The interval of `average_return`: of the mean over evaluations, under other draws of the runs."""
     curves = bootstrap_means(_runs_by_evaluations(returns), samples=samples, seed=seed)
     return interval_of(mean_without_nan(curves, axis=1), level)
-
-
-def maximum_interval(returns: ArrayLike, samples: int = SAMPLES, level: float = LEVEL, seed: int = 0) -> Interval:
-    """The interval of `maximum_return`: every draw of the runs has its own best evaluation.
-
-    A maximum of noisy means lies above the true one, and a draw adds noise of its own: where the curve is flat, the
-    interval leans upwards and may begin above the number it belongs to.
-    """
-    curves = bootstrap_means(_runs_by_evaluations(returns), samples=samples, seed=seed)
-    return interval_of(maximum_without_nan(curves, axis=1), level)
 
 
 def maximum_without_nan(values: Float[np.ndarray, "..."], axis: int = 0) -> Float[np.ndarray, "..."]:
@@ -203,23 +199,6 @@ def episodes_to(
     reached = np.where(np.isfinite(curves), curves, -np.inf) >= threshold
     first = np.asarray(episodes, np.float64)[reached.argmax(-1)]
     return np.where(reached.any(-1), first, np.inf)
-
-
-def efficiency_interval(
-    returns: ArrayLike,
-    episodes: ArrayLike,
-    threshold: float,
-    samples: int = SAMPLES,
-    level: float = LEVEL,
-    seed: int = 0,
-) -> Interval:
-    """The interval of the episodes the mean over runs needs to reach a threshold. Infinite ends mean "never"."""
-    curves = bootstrap_means(_runs_by_evaluations(returns), samples=samples, seed=seed)
-    needed = np.sort(episodes_to(curves, episodes, threshold))
-    # Without interpolation, which has no answer between a number and infinity.
-    tails = (1 - level) / 2, (1 + level) / 2
-    low, high = (needed[min(len(needed) - 1, int(tail * len(needed)))] for tail in tails)
-    return Interval(low, high)
 
 
 def _runs_by_evaluations(returns: ArrayLike) -> Float[np.ndarray, "runs evaluations"]:

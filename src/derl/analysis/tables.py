@@ -5,7 +5,6 @@ the tables of all tasks, and in each row of the tables about sensitivity.
 """
 
 import dataclasses
-import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import Literal
@@ -13,8 +12,17 @@ from typing import Literal
 from derl.analysis.verdicts import Outcome, Verdict, count_outcomes
 from derl.core.errors import UnknownNameError
 
-MARKS: dict[Outcome, str] = {"consistent": "✓", "differs": "✗", "not run": "·"}
-LEGEND = "✓ consistent with the published number, ✗ differs from it, · not run."
+MARKS: dict[Outcome, str] = {"consistent": "✓", "differs": "≠", "not run": "·"}
+TEX = {
+    r"\alpha_\beta": "αᵦ",
+    r"\alpha_e": "αₑ",
+    r"\lambda": "λ",
+    "r^e": "rᵉ",
+    "r^i": "rⁱ",
+    "$": "",
+    "=": " = ",
+}
+LEGEND = "✓ consistent with the published number, ≠ differs from it, · not run."
 
 
 @dataclasses.dataclass(frozen=True)
@@ -33,6 +41,15 @@ class PaperTable:
     def page(self) -> str:
         """The name of its page, without ending."""
         return self.label.removeprefix("tab:").replace("_", "-")
+
+    @property
+    def swept(self) -> str:
+        """What its columns vary, where they are values of a setting."""
+        if self.experiment == "table-1":
+            return ""
+        if "intrinsic_coef" in self.label:
+            return "λ"
+        return "learning rate" if "_deep_" in self.label else "increment"
 
     @property
     def command(self) -> str:
@@ -117,12 +134,10 @@ def number(value: float, std: float) -> str:
 
 
 def plain_row(row: str) -> str:
-    """A row's name without the paper's TeX: `$\\alpha_\\beta=0.1$` is α_β = 0.1."""
-    if "$" not in row:
-        return row
-    for tex, text in ((r"\alpha_\beta", "α_β"), (r"\alpha_e", "α_e"), (r"\lambda", "λ"), ("^", "_"), ("$", "")):
-        row = row.replace(tex, text)
-    return re.sub(r"\s*=\s*", " = ", row)
+    """A row's name without the paper's TeX: `$\\alpha_\\beta=0.1$` is αᵦ = 0.1."""
+    for tex, symbol in TEX.items():
+        row = row.replace(tex, symbol)
+    return " ".join(row.replace("(standard)", "").split())
 
 
 def markdown(grid: Grid) -> str:

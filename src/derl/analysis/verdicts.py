@@ -25,6 +25,7 @@ from derl.analysis.statistics import (
     maximum_return,
     maximum_without_nan,
     mean_without_nan,
+    means_of,
     repeated_interval,
     ways_of_drawing,
 )
@@ -110,12 +111,7 @@ def interval_of_five(returns: Float[np.ndarray, "runs evaluations"], statistic: 
     """
     returns = returns[np.isfinite(returns).any(1)]
     ways, times = ways_of_drawing(len(returns), DRAWN)
-    finite = np.isfinite(returns)
-    if finite.all():
-        curves = ways @ returns / DRAWN
-    else:
-        count = ways @ finite
-        curves = np.where(count > 0, ways @ np.where(finite, returns, 0.0) / np.maximum(count, 1), np.nan)
+    curves = means_of(ways, returns)
     values = mean_without_nan(curves, 1) if statistic == "average" else maximum_without_nan(curves, 1)
     return repeated_interval(values, times)
 

@@ -5,9 +5,13 @@ from pathlib import Path
 
 import tyro
 
+from derl.analysis.claims import claims
 from derl.analysis.frames import EVALUATIONS, newest
+from derl.analysis.pages import write_numbers
 from derl.analysis.report import TITLE, write_report
 from derl.analysis.report.files import read_facts
+from derl.analysis.report.numbers import grouped_results, of_the_paper
+from derl.analysis.verdicts import verdicts
 from derl.cli.display import console
 from derl.core.errors import require
 from derl.experiments.exchange import read_results
@@ -23,6 +27,8 @@ class Report:
     """Folders of Parquet files, or the files themselves."""
     title: str = TITLE
     """The page's title."""
+    csv: Path | None = None
+    """A folder for verdicts.csv and claims.csv, which say for programs what the page says for people."""
     evaluations: int = EVALUATIONS
     """A run counts in the tables once it has had so many evaluations."""
 
@@ -35,6 +41,10 @@ class Report:
         left_out = whole["run"].n_unique() - frame["run"].n_unique()
         if left_out:
             console.print(f"{left_out} runs of older engines are left out, because there are newer ones")
+        if self.csv is not None:
+            paper = of_the_paper(grouped_results(frame))
+            judged = verdicts(paper, evaluations=self.evaluations)
+            write_numbers(judged, claims(paper, evaluations=self.evaluations), self.csv)
         return write_report(
             frame, self.out, title=self.title, facts=read_facts(self.results), evaluations=self.evaluations
         )

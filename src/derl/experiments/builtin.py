@@ -28,12 +28,21 @@ from derl.training.recipes import TABLE_1
 FIVE, THREE = tuple(range(5)), tuple(range(3))
 QUICK_TASKS = ("DeepSea-10", "Hallway-10-10")
 QUICK_EPISODES = 2_000
+DESCRIPTIONS = {
+    "table-1": "Table 1, and the maxima of appendix B",
+    "lambda": "Sensitivity to the scale λ of intrinsic rewards (section 5.4, appendix C)",
+    "decay": "Sensitivity to the decay of intrinsic rewards (section 5.4, appendix C)",
+    "pure-exploration": "Exploration by intrinsic rewards alone (section 6)",
+    "kl": "Divergence constraints (section 7, appendix D)",
+    "grid-search": "The grids of appendix A (no published numbers)",
+}
+"""The paper's experiments, and what each makes again."""
 
 
 def table_1() -> Experiment:
     """Average and maximum returns of 18 algorithms on 11 tasks."""
     cases = product(PAPER_TASKS, TABLE_1)
-    return Experiment("table-1", (Part(cases, FIVE),), "Table 1, and the maxima of appendix B")
+    return Experiment("table-1", (Part(cases, FIVE),), DESCRIPTIONS["table-1"])
 
 
 def _from_cells(wanted: Callable[[Cell], bool]) -> tuple[Case, ...]:
@@ -43,13 +52,13 @@ def _from_cells(wanted: Callable[[Cell], bool]) -> tuple[Case, ...]:
 def lambda_sensitivity() -> Experiment:
     """Every algorithm at nine scales of the intrinsic reward."""
     cases = _from_cells(lambda c: "intrinsic_coef" in c.table and not c.table.endswith("_kl"))
-    return Experiment("lambda", (Part(cases, FIVE),), "Sensitivity to the scale of intrinsic rewards (section 5.4)")
+    return Experiment("lambda", (Part(cases, FIVE),), DESCRIPTIONS["lambda"])
 
 
 def decay_sensitivity() -> Experiment:
     """Every algorithm at several rates of decay of the intrinsic reward."""
     cases = _from_cells(lambda c: "decay_sensitivity" in c.table and not c.table.endswith("_kl"))
-    return Experiment("decay", (Part(cases, FIVE),), "Sensitivity to the decay of intrinsic rewards (section 5.4)")
+    return Experiment("decay", (Part(cases, FIVE),), DESCRIPTIONS["decay"])
 
 
 def _constrained(alpha_explorer: float, alpha_exploiter: float, reward: str, task: str) -> Case:
@@ -66,7 +75,7 @@ def _constrained(alpha_explorer: float, alpha_exploiter: float, reward: str, tas
 def pure_exploration() -> Experiment:
     """Exploration by intrinsic reward alone, or by both rewards, without constraints."""
     cases = tuple(_constrained(0.0, 0.0, reward, task) for task in KL_TASKS for reward in REWARDS)
-    return Experiment("pure-exploration", (Part(cases, THREE),), "Exploration by intrinsic rewards alone (section 6)")
+    return Experiment("pure-exploration", (Part(cases, THREE),), DESCRIPTIONS["pure-exploration"])
 
 
 def kl() -> Experiment:
@@ -76,12 +85,12 @@ def kl() -> Experiment:
     )
     sensitivity = _from_cells(lambda c: c.table.endswith("_kl"))
     parts = (Part(pairs, THREE), Part(sensitivity, FIVE))
-    return Experiment("kl", parts, "Divergence constraints (section 7, appendix D)")
+    return Experiment("kl", parts, DESCRIPTIONS["kl"])
 
 
 def grid_search() -> Experiment:
     """Every configuration the paper's hyper-parameters were chosen from."""
-    return Experiment("grid-search", (Part(grid_cases(GRID_TASKS), THREE),), "The grids of appendix A")
+    return Experiment("grid-search", (Part(grid_cases(GRID_TASKS), THREE),), DESCRIPTIONS["grid-search"])
 
 
 EXPERIMENTS: dict[str, Callable[[], Experiment]] = {

@@ -8,7 +8,7 @@ from derl.analysis.report.html import Html, h, join, number, plural
 from derl.analysis.report.model import Claim, Outcome
 
 CLASSES: dict[Outcome, str] = {"holds": "ok", "does not hold": "off", "not enough data": "none"}
-MARKS: dict[Outcome, str] = {"holds": "✓", "does not hold": "≠", "not enough data": "–"}
+MARKS: dict[Outcome, str] = {"holds": "✓", "does not hold": "✗", "not enough data": "–"}
 
 
 def paper_claims(results: Results, evaluations: int = EVALUATIONS) -> list[Claim]:

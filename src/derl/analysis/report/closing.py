@@ -9,14 +9,8 @@ from derl.analysis.report.html import Html, grouped, h, join, plural
 from derl.analysis.report.model import Table
 from derl.analysis.report.names import recipe_label, setting_label, task_label
 from derl.analysis.report.sections import command
+from derl.experiments.builtin import DESCRIPTIONS
 
-PARTS = {
-    "table-1": "Table 1 and the maxima of appendix B",
-    "lambda": "sensitivity to the scale λ (section 5.4, appendix C)",
-    "decay": "sensitivity to the rate of decay (section 5.4, appendix C)",
-    "pure-exploration": "exploration by intrinsic reward alone (section 6)",
-    "kl": "divergence constraints (section 7, appendix D)",
-}
 MOST_FAILURES = 200
 
 
@@ -79,8 +73,8 @@ def _failure(row: dict[str, Any]) -> Html:
 def commands_section() -> Html:
     """How to make each part again."""
     rows = [
-        h("tr", h("th", what[0].upper() + what[1:], scope="row"), h("td", command(f"derl reproduce {part}")))
-        for part, what in PARTS.items()
+        h("tr", h("th", what, scope="row"), h("td", command(f"derl reproduce {part}")))
+        for part, what in DESCRIPTIONS.items()
     ]
     rows.append(h("tr", h("th", "This page", scope="row"), h("td", command("derl report"))))
     head = h("tr", h("th", "Part", scope="col"), h("th", "Command", scope="col"))

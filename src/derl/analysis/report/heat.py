@@ -4,12 +4,14 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from derl.analysis import tables
 from derl.analysis.report.html import Html, h, number, plural
 from derl.analysis.report.model import Number, Table, Verdict
 from derl.analysis.report.names import recipe_label, setting_label, task_label
 from derl.experiments.cases import Case, case_of
 
-MARKS: dict[Verdict, str] = {"consistent": "✓", "differs": "≠", "not run": ""}
+MARKS: dict[Verdict, str] = {**tables.MARKS, "not run": ""}
+"""As on the other pages; what was not run is hatched."""
 CLASSES: dict[Verdict, str] = {"consistent": "ok", "differs": "off", "not run": "none"}
 LEVELS = 10
 WIDEST = 0.5

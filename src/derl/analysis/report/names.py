@@ -22,15 +22,6 @@ METRICS = {
 }
 """The columns of results that are drawn, and their names."""
 VALUES = {"both": "rᵉ + λ rⁱ", "intrinsic": "λ rⁱ"}
-LATEX = {
-    r"\alpha_\beta": "αᵦ",
-    r"\alpha_e": "αₑ",
-    r"\lambda": "λ",
-    "r^e": "rᵉ",
-    "r^i": "rⁱ",
-    "$": "",
-    "=": " = ",
-}
 
 
 def recipe_label(recipe: str) -> str:
@@ -71,10 +62,3 @@ def setting_key(setting: str) -> tuple:
         except ValueError:
             key.append((name, 0.0, value))
     return (len(key), tuple(name for name, _, _ in key), tuple(key))
-
-
-def plain_row(row: str) -> str:
-    """The name of a row without LaTeX."""
-    for latex, text in LATEX.items():
-        row = row.replace(latex, text)
-    return " ".join(row.replace("(standard)", "").split())

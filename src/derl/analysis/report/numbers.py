@@ -8,7 +8,8 @@ import polars as pl
 from derl.analysis.explanations import why
 from derl.analysis.frames import EVALUATIONS, Results
 from derl.analysis.report.model import Number, Table
-from derl.analysis.report.names import METRICS, plain_row
+from derl.analysis.report.names import METRICS
+from derl.analysis.tables import plain_row, table_of
 from derl.analysis.verdicts import Verdict, verdicts
 from derl.core.errors import DerlError, require
 from derl.envs.registry import PAPER_TASKS, make
@@ -93,34 +94,17 @@ def _reason(verdict: Verdict) -> str:
 
 
 def _table(label: str, members: list[Cell], number: Callable[[Cell], Number]) -> Table:
-    title, part, swept = describe(label)
+    paper = table_of(label)
     optima = {cell.column: best_return(cell.case.task) for cell in members}
     return Table(
         label=label,
-        title=title,
+        title=paper.title,
         rows=tuple(dict.fromkeys(plain_row(c.row) for c in members)),
         columns=tuple(dict.fromkeys(c.column for c in members)),
         numbers={(plain_row(c.row), c.column): number(c) for c in members},
-        part=part,
+        part=paper.experiment,
         best={column: best for column, best in optima.items() if best is not None},
-        swept=swept,
+        swept=paper.swept,
         task="" if members[0].column in TASK_OF else members[0].case.task,
         statistic=members[0].statistic,
     )
-
-
-def describe(label: str) -> tuple[str, str, str]:
-    """Title of one of the paper's tables, the experiment behind it, and what its columns vary."""
-    if label == "tab:mean_returns":
-        return "Table 1: average evaluation returns", "table-1", ""
-    task = "Hallway 10-10" if "hallway" in label else "DeepSea 10"
-    statistic = "maximum" if "max" in label else "average"
-    if label.endswith("max_returns"):
-        return f"Maximum evaluation returns, {task.split()[0]} (appendix B)", "table-1", ""
-    with_kl = label.endswith("_kl")
-    where = "with KL constraints, appendix D" if with_kl else "appendix C"
-    if "intrinsic_coef" in label:
-        return f"Scale λ of the bonus, {task}: {statistic} returns ({where})", "kl" if with_kl else "lambda", "λ"
-    swept = "learning rate" if "_deep_" in label else "increment"
-    what = "learning rate of the predictor" if swept == "learning rate" else "increment of the count"
-    return f"Decay by {what}, {task}: {statistic} returns ({where})", "kl" if with_kl else "decay", swept

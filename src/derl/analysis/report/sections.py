@@ -145,7 +145,7 @@ def heat_legend() -> Html:
         h("span", "return 0 ", *steps, " best possible", class_="legend-returns"),
         h("span", "ours lower ", *less, h("i", class_="swatch h0"), *more, " ours higher", class_="legend-difference"),
         h("span", h("b", "✓"), " consistent"),
-        h("span", h("b", "≠"), " differs"),
+        h("span", h("b", MARKS["differs"]), " differs"),
         h("span", h("i", class_="swatch none"), " not run"),
         class_="legend",
     )

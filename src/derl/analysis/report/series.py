@@ -13,7 +13,6 @@ import numpy as np
 
 from derl.analysis.aggregates import normalised
 from derl.analysis.frames import Results
-from derl.analysis.report.bands import band
 from derl.analysis.report.names import METRICS, recipe_label, setting_key, setting_label, task_label
 from derl.analysis.report.numbers import best_return
 from derl.analysis.statistics import bootstrap_interval, mean_without_nan
@@ -73,7 +72,7 @@ def pack_series(results: Results) -> dict[str, Any]:
 
 def _curves(results: Results, case: Case) -> Curves:
     metrics = {name: results.values(case, name) for name in _metrics(case)}
-    known = {name: (values, *band(values)) for name, values in metrics.items() if values is not None}
+    known = {name: (values, *bootstrap_interval(values)) for name, values in metrics.items() if values is not None}
     return Curves(case.recipe, case.task, case.setting, _seeds(results, case), _episodes(results, case), known)
 
 
