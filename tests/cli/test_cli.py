@@ -160,7 +160,7 @@ def test_a_users_own_module_adds_tasks_and_bonuses(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [*sys.path])
     flags = ["--bonus-kind", "twice", "--bonus.factor", "3", "--seeds", "1", "--protocol.episodes", "50"]
-    args = ["train", "Corridor-4", *flags, "--protocol.evaluate-every", "50", "--out", "run"]
+    args = ["train", "Corridor-4", "--recipe", "dea2c-count", *flags, "--protocol.evaluate-every", "50", "--out", "run"]
     try:
         assert main(["--import", "own_parts", *args]) == 0
     finally:
@@ -191,10 +191,12 @@ def test_a_terminal_sees_live_progress(tmp_path):
         "derl.cli.main",
         "train",
         "DeepSea-5",
+        "--recipe",
+        "dea2c-count",
         "--seeds",
         "2",
         "--protocol.episodes",
-        "4000",
+        "20000",
     ]
     process = subprocess.Popen(
         [*command, "--out", str(tmp_path / "run")],

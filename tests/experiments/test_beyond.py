@@ -7,6 +7,7 @@ import pytest
 from derl.experiments.beyond import ABLATIONS, beyond
 from derl.experiments.cases import case_of
 from derl.experiments.identity import ADDED, config_key, description
+from derl.training.loop import bonus_weight
 from derl.training.population import Population
 from derl.training.recipes import recipe
 
@@ -66,8 +67,17 @@ def test_lambda_is_part_of_a_run_only_where_it_is_read():
     assert config_key(paper.with_value("bonus.scale", 100.0)) != config_key(paper)
 
 
+@pytest.mark.parametrize(
+    ("name", "reward", "weight"), [("derl", "intrinsic", 1.0), ("derl", "both", 7.0), ("a2c-count", "intrinsic", 7.0)]
+)
+def test_lambda_is_read_where_it_weighs_something(name, reward, weight):
+    config = recipe(name, "DeepSea-4").with_value("explorer_reward", reward).with_value("bonus.scale", 7.0)
+    assert bonus_weight(config.algorithm()) == weight
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize(("reward", "same"), [("intrinsic", True), ("both", False)])
-def test_lambda_is_read_where_it_weighs_something(reward, same):
+def test_lambda_changes_a_run_where_it_is_read(reward, same):
     config = recipe("derl", "DeepSea-4").with_value("explorer_reward", reward)
     runs = [config.with_value("bonus.scale", scale).algorithm() for scale in (0.01, 100.0)]
     population = Population(runs, [1, 1])
@@ -75,6 +85,7 @@ def test_lambda_is_read_where_it_weighs_something(reward, same):
     assert all((np.asarray(leaf[0]) == np.asarray(leaf[1])).all() for leaf in jax.tree.leaves(learnt)) == same
 
 
+@pytest.mark.slow
 def test_a_memory_that_is_never_full_gives_the_same_numbers():
     runs = []
     for capacity in (400, 4_000):

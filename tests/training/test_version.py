@@ -47,7 +47,7 @@ def fingerprint(name: str, task: str) -> tuple[float, float, float]:
     return size(state.explorer), size(state.exploiter), float(jnp.abs(state.totals).sum())
 
 
-SLOW = {"a2c-hash-count", "a2c-rnd", "dea2c-count-kl", "ppo-icm", "derl-hash-count", "derl-rnd"}
+SLOW = {"a2c-hash-count", "a2c-rnd", "dea2c-count-kl", "ppo-icm", "derl-hash-count", "derl-rnd", "bootdqn"}
 CASES = [pytest.param(n, t, marks=pytest.mark.slow if n in SLOW else ()) for n, t in NUMBERS]
 
 

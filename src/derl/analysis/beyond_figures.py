@@ -140,7 +140,7 @@ def held_figure(results: Results, ablation: str, recipe: Case, other: Case) -> F
         for axes, (column, label) in zip(panels, columns.items(), strict=True):
             _part_panel(axes, results, ablation, recipe, other, column)
             axes.set_ylabel(label)
-        panels[1].set_yscale("log")
+        panels[1].set_ylim(bottom=0)
         handles, labels = panels[0].get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside lower center", ncols=2, fontsize=9)
     return figure

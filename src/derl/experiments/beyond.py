@@ -135,10 +135,11 @@ def beyond() -> Experiment:
         Part(holding(), TEN),
         Part(DEEP[:1], TWENTY),
         Part(DEEP[1:], TWO),
-        Part(tuple(UNHELD.values())[1:], FIVE),
+        Part(tuple(UNHELD.values())[2:], FIVE),
         Part(product(BASELINE_TASKS, ("bootdqn",)), FIVE),
         Part(product(PAPER_TASKS, ("derl",)), HELD_OUT_SEEDS[:5]),
         Part(knobs(), FIVE),
         Part(tuple(UNHELD.values())[:1], TWENTY),
+        Part(tuple(UNHELD.values())[1:2], TEN),
     )
     return Experiment("beyond", parts, "The library's own recipe, beyond the paper")

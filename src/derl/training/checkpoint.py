@@ -64,7 +64,7 @@ def filled(value: np.ndarray) -> np.ndarray:
     """
     if value.ndim < 2 or value.size == 0:
         return value
-    used = value.view(np.uint8).reshape(*value.shape[:2], -1).any(axis=(0, 2))
+    used = np.asarray(value.view(np.uint8).reshape(*value.shape[:2], -1).any(axis=(0, 2)))
     last = np.flatnonzero(used[::-1])
     return np.ascontiguousarray(value[:, : len(used) - last[0] if len(last) else 0])
 
