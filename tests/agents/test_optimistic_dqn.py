@@ -39,8 +39,8 @@ def state_with(agent, tries):
     """A fresh agent with random networks, and actions tried so often."""
     state = agent.init(KEY, SPEC, 2, 4)
     networks = [QNetwork(random_mlp(SPEC.observation, (6,), ACTIONS, seed), False) for seed in (1, 2)]
-    where = lambda s: (s.learner.network, s.learner.target, s.extra)  # noqa: E731
-    return eqx.tree_at(where, state, (*networks, Tries(jnp.asarray(tries, jnp.int32))))
+    changed = (*networks, Tries(jnp.asarray(tries, jnp.int32)))
+    return eqx.tree_at(lambda s: (s.learner.network, s.learner.target, s.extra), state, changed)
 
 
 TRIES = np.array([[0, 0, 0], [3, 0, 1], [9, 9, 9], [0, 0, 0], [0, 0, 0], [0, 0, 0]])

@@ -244,10 +244,10 @@ def test_workers_are_told_of_modules_also_if_python_calls_the_command(tmp_path, 
 
 def test_what_may_not_be_read_is_one_line(capsys, monkeypatch):
     def refuse(args):
-        raise PermissionError(13, "Permission denied", "/root/x")
+        raise PermissionError(13, "Permission denied", "folder/x")
 
     monkeypatch.setattr("derl.cli.status.main", refuse)
-    assert run(capsys, "status") == (2, "derl: error: cannot use /root/x: Permission denied\n")
+    assert run(capsys, "status") == (2, "derl: error: cannot use folder/x: Permission denied\n")
 
 
 def test_the_papers_experiment_end_to_end(tmp_path, capsys):

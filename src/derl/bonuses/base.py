@@ -25,7 +25,7 @@ class Bonus(eqx.Module, Generic[State]):
     """lambda: the weight of the bonus beside the extrinsic reward."""
     normalise: Literal["none", "rms", "returns", "recent"] = eqx.field(default="none", static=True)
     """Divide the bonus by its running root mean square, by the running deviation of its discounted sums, or by the
-    size of its recent discounted sums (then lambda, too, makes no difference)."""
+    size of its recent discounted sums (then lambda counts only beside extrinsic rewards)."""
 
     @abc.abstractmethod
     def init(self, key: PRNGKeyArray, spec: Spec, num_envs: int) -> State:

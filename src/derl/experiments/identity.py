@@ -7,6 +7,7 @@ from typing import Any
 
 from derl.core.errors import DerlError, require
 from derl.training.config import Config, Run, to_json
+from derl.training.loop import weighs_nothing
 from derl.training.version import versions_of
 
 ADDED = {
@@ -50,17 +51,12 @@ def never_full(config: Config) -> dict[str, int]:
     return found
 
 
-def weighs_nothing(config: Config) -> bool:
-    """Whether lambda is not read at all (see `bonus_weight` in `training/loop.py`): then it decides nothing."""
-    return config.explorer_reward == "intrinsic" and config.bonus.normalise == "recent"
-
-
 def description(config: Config) -> dict[str, Any]:
     """Everything that decides a run's numbers, except its seed. The recipe's name is a label and does not count."""
     data = json.loads(to_json(config))
     for seat, capacity in never_full(config).items():
         data[seat]["capacity"] = capacity
-    if weighs_nothing(config):
+    if weighs_nothing(config.explorer_reward, config.bonus):
         data["bonus"]["scale"] = 1.0
     # A task's options are its own business: one of them may have the name of such a setting.
     data = {name: part if name == "env_options" else as_before(part) for name, part in data.items()}

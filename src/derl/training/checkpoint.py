@@ -109,9 +109,9 @@ def _header(path: Path) -> dict[str, str]:
 
 def load_checkpoint(path: Path, template: Any) -> Any:
     """The saved tree; `template` (arrays or shapes) says what it must look like."""
-    lengths = json.loads(_header(path).get("lengths", "{}"))
-    expected = flatten(template)
+    header, expected = _header(path), flatten(template)
     try:
+        lengths = json.loads(header.get("lengths", "{}"))
         with safe_open(path, framework="numpy") as file:
             names = set(file.keys())
             if names != set(expected):

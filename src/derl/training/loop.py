@@ -12,7 +12,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PRNGKeyArray, Shaped
 
 from derl.agents.base import AnyAgent, Clock, Constraint, Experience, Metrics, learn_if
-from derl.bonuses.base import CurrentBonus
+from derl.bonuses.base import AnyBonus, CurrentBonus
 from derl.bonuses.normalise import BonusScale, normalise, running_size
 from derl.core.running import Moments, RewardScale
 from derl.core.types import Box, Discrete, Rollout, Spec, empty_rollout
@@ -63,8 +63,12 @@ def explorer_rewards(algorithm: Algorithm, r_e: Float[Array, "T E"], r_i: Float[
 
 def bonus_weight(algorithm: Algorithm) -> float | Array:
     """lambda; 1 where it would weigh nothing: a bonus alone, measured by its own recent size."""
-    alone = algorithm.explorer_reward == "intrinsic" and algorithm.bonus.normalise == "recent"
-    return 1.0 if alone else algorithm.bonus.scale
+    return 1.0 if weighs_nothing(algorithm.explorer_reward, algorithm.bonus) else algorithm.bonus.scale
+
+
+def weighs_nothing(explorer_reward: str, bonus: AnyBonus) -> bool:
+    """Whether lambda is not read at all."""
+    return explorer_reward == "intrinsic" and bonus.normalise == "recent"
 
 
 def key_for(key: PRNGKeyArray, clock: Clock, purpose: int) -> PRNGKeyArray:
