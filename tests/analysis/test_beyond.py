@@ -17,7 +17,7 @@ from derl.analysis.beyond_figures import (
     part_figure,
 )
 from derl.analysis.frames import Results
-from derl.experiments.beyond import ABLATION_TASKS, ABLATIONS, DEEP, HOLDING, UNHELD
+from derl.experiments.beyond import ABLATION_TASKS, ABLATIONS, CHANCE, DEEP, EARLY, HOLDING, UNHELD
 from derl.experiments.cases import Case
 
 SOLVED, NEVER = [0.0] + [0.99] * 9, [0.0] * 10
@@ -98,7 +98,16 @@ def test_what_is_lost_late_is_drawn_with_its_entropy():
     assert held_figure(Results(frame((deep, [SOLVED]))), "a short memory", deep, short) is None
 
 
+def test_the_optimum_of_a_picture_is_that_of_its_variant():
+    (early,) = EARLY.values()
+    figure = held_figure(Results(frame((CHANCE, [SOLVED]), (early, [SOLVED]))), "early", CHANCE, early)
+    assert figure is not None
+    # 19 moves have to succeed before the one that pays, and each fails once in 20 times; 20 of them cost 0.01.
+    assert 0.95**19 - 0.01 < figure.axes[0].lines[-1].get_ydata()[0] < 0.95**19
+    assert figure.axes[0].get_title(loc="left") == "DeepSea 20, stochastic"
+
+
 def test_names_of_pictures():
     assert file_name("Adam's usual memory, exploiter") == "without-adams-usual-memory-exploiter"
-    names = (*ABLATIONS, *HOLDING, *UNHELD)
+    names = (*ABLATIONS, *HOLDING, *UNHELD, *EARLY)
     assert len({file_name(name) for name in names}) == len(names)

@@ -28,7 +28,9 @@ from derl.experiments.beyond import (
     ABLATION_TASKS,
     ABLATIONS,
     BASELINE_TASKS,
+    CHANCE,
     DEEP,
+    EARLY,
     HELD_OUT,
     HELD_OUT_SEEDS,
     HOLDING,
@@ -50,15 +52,16 @@ def write_beyond(frame: pl.DataFrame, folder: Path | str, paper: pl.DataFrame | 
     frame = frame.filter(~fresh)
     results = as_results(frame)
     found = {holding.case: holding for holding in holdings(frame)}
-    others = None if paper is None else as_results(paper)
+    published = None if paper is None else as_results(paper)
     paths = []
-    figures = {"curves": curves_figure(results, others), "time": curves_figure(results, others, axis="seconds")}
+    figures = {"curves": curves_figure(results, published), "time": curves_figure(results, published, axis="seconds")}
     figures["sensitivity"] = sensitivity_figure(found)
     for tasks, ablations in ((ABLATION_TASKS, ABLATIONS), (HOLDING_TASKS, HOLDING)):
         for name, changes in ablations.items():
             figures[file_name(name)] = part_figure(results, name, changed(tasks, changes))
-    for name, case in UNHELD.items():
-        figures[file_name(name)] = held_figure(results, name, DEEP[0], case)
+    for recipe, others in ((DEEP[0], UNHELD), (CHANCE, EARLY)):
+        for name, case in others.items():
+            figures[file_name(name)] = held_figure(results, name, recipe, case)
     shown = []
     for name, figure in figures.items():
         if figure is not None:
@@ -105,6 +108,9 @@ def beyond_page(
     unheld = [(f"{column_name(t)}: {n}", Case.of(OWN, t, c)) for t in HOLDING_TASKS for n, c in HOLDING.items()]
     parts += _section("Without what holds the optimum", unheld, found)
     parts += [f"![{name}]({file_name(name)}.png)" for name in HOLDING if file_name(name) in figures]
+    early = [("DeepSea 20, stochastic", CHANCE), *((f"the same: {name}", case) for name, case in EARLY.items())]
+    parts += _section("Where chance decides", early, found)
+    parts += [f"![{name}]({file_name(name)}.png)" for name in EARLY if file_name(name) in figures]
     larger = [(column_name(c.task), c) for c in DEEP]
     larger += [(f"{column_name(case.task)}: {name}", case) for name, case in UNHELD.items()]
     parts += _section("Larger tasks", larger, found)

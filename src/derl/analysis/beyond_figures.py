@@ -12,7 +12,7 @@ from derl.analysis import style
 from derl.analysis.curve_figures import DASHED, curve_of
 from derl.analysis.figures import draw_line
 from derl.analysis.frames import Results
-from derl.analysis.holding import Holding
+from derl.analysis.holding import Holding, attainable
 from derl.analysis.statistics import mean_without_nan
 from derl.envs import make
 from derl.envs.registry import PAPER_TASKS
@@ -150,9 +150,11 @@ def _part_panel(axes: Axes, results: Results, ablation: str, recipe: Case, other
     seeds = results.seeds(other) if other in results else None
     _runs(axes, results, recipe, "derl", style.VERMILLION, seeds, column)
     _runs(axes, results, other, ablation, style.BLUE, seeds, column)
+    env = recipe.config().make_env()
     if column == "return":
-        axes.axhline(make(recipe.task).optimal_return or np.nan, color=style.INK, linewidth=1, linestyle=DASHED)
-    axes.set_title(column_name(recipe.task), loc="left")
+        axes.axhline(attainable(env) or np.nan, color=style.INK, linewidth=1, linestyle=DASHED)
+    stochastic = ", stochastic" if getattr(env, "stochastic", False) else ""
+    axes.set_title(column_name(recipe.task) + stochastic, loc="left")
     axes.set_xlabel(LABELS["episodes"])
 
 
