@@ -66,21 +66,6 @@ def test_jax_that_cannot_start_is_told_in_one_line(monkeypatch):
     machine.accelerator.cache_clear()
 
 
-def test_the_limit_of_a_container_counts(tmp_path):
-    """Both versions of control groups, limits of the groups round one's own included."""
-    (tmp_path / "proc/self").mkdir(parents=True)
-    whole = machine.memory_bytes(tmp_path)
-    assert whole is not None
-    for lines, file in (("0::/a/b", "a/memory.max"), ("7:cpu,memory:/a\n0::/", "memory/a/memory.limit_in_bytes")):
-        (tmp_path / "proc/self/cgroup").write_text(lines)
-        limit = tmp_path / "sys/fs/cgroup" / file
-        limit.parent.mkdir(parents=True)
-        limit.write_text("123456\n")
-        assert machine.memory_bytes(tmp_path) == 123456
-        limit.write_text("max\n")
-        assert machine.memory_bytes(tmp_path) == whole
-
-
 def test_little_memory_makes_small_groups_and_much_changes_nothing(monkeypatch):
     everyone = members_of([(case, seed) for case in product(["DeepSea-5"], ["dedqn-count"]) for seed in range(12)])
     monkeypatch.setattr(planner, "memory_bytes", lambda: 10**15)

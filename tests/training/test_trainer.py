@@ -242,3 +242,15 @@ def test_a_read_only_place_is_refused(tmp_path):
         target = tmp_path / "run"
     with pytest.raises(DerlError, match="cannot make the run folder"):
         derl.train("DeepSea-5", seeds=1, out=target)
+
+
+def test_what_does_not_fit_into_memory_is_refused(monkeypatch, tmp_path):
+    monkeypatch.setattr("derl.training.memory.memory_bytes", lambda: 100_000_000)
+    needs = r"^9 runs need 0\.\d GB of memory and there are 0\.1 GB: train fewer seeds at once, "
+    remedy = r"or set exploiter\.capacity lower \(9\d% of it is room for 1,000,000 steps\)$"
+    with pytest.raises(DerlError, match=needs + remedy):
+        derl.train("DeepSea-5", "derl", seeds=9, out=tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+    with pytest.raises(DerlError, match=r"^1 run needs 0\.6 GB .*: set exploiter\.capacity lower \(100%"):
+        derl.train("DeepSea-5", "dedqn-count", seeds=1, exploiter__capacity=50_000_000)
+    derl.train("DeepSea-5", "a2c", seeds=1, protocol__episodes=1)

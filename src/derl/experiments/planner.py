@@ -13,12 +13,14 @@ import numpy as np
 import polars as pl
 
 from derl.agents.ppo import PPO
+from derl.core.memory import memory_bytes
 from derl.core.types import Box
 from derl.experiments.cases import Case
 from derl.experiments.identity import config_key, seed_key
-from derl.experiments.machine import Accelerator, memory_bytes
+from derl.experiments.machine import Accelerator
 from derl.experiments.store import Store, relabelled
 from derl.training.config import Config, Run
+from derl.training.memory import replay_bytes
 
 CACHE_BYTES = 4_000_000
 """What the weights of one population may take together: beyond a core's caches, larger populations are slower.
@@ -122,10 +124,7 @@ def parameters(config: Config) -> int:
 def sizes(config: Config) -> tuple[int, int]:
     """About how many bytes a run's weights and optimisers take, and its whole state with its replay memories."""
     hot = 12 * parameters(config)
-    memories = [getattr(agent, "capacity", 0) for agent in (config.explorer, config.exploiter)]
-    observation = config.make_env().spec.observation
-    row = 4 * (3 + 2 * (int(np.prod(observation.shape)) if isinstance(observation, Box) else 1))
-    return hot, hot + sum(memories) * row
+    return hot, hot + replay_bytes(config)
 
 
 def memory_for(workers: int, gpu: Accelerator | None = None) -> int:

@@ -19,6 +19,7 @@ from derl.training.checkpoint import from_numpy, load_checkpoint, read_metadata,
 from derl.training.config import Run
 from derl.training.folder import RunFolder
 from derl.training.loop import RunState
+from derl.training.memory import check_memory
 from derl.training.population import Population, alike
 from derl.training.tensorboard import TensorBoard, writer_class
 
@@ -82,6 +83,7 @@ class Trainer:
         self.populations = [
             Population([algorithms[i] for i in group], [runs[i].seed for i in group]) for group in self.groups
         ]
+        check_memory(runs[0].config, len(self.runs), self.template)
         self.protocol = runs[0].config.protocol
         greedy = self.protocol.evaluation == "greedy"
         self.evaluation: dict[str, Any] = {"episodes": self.protocol.evaluation_episodes, "greedy": greedy}
