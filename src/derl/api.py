@@ -13,6 +13,7 @@ from derl.analysis.result import Result
 from derl.bonuses.base import AnyBonus
 from derl.core.errors import require
 from derl.envs.base import AnyEnvironment
+from derl.envs.registry import family
 from derl.experiments.builtin import find_experiment
 from derl.experiments.experiment import Experiment, from_data
 from derl.experiments.planner import results_of
@@ -45,7 +46,8 @@ def configure(
     if isinstance(task, str):
         config = make_recipe(recipe, task, **(env_options or {}))
     else:
-        config = dataclasses.replace(make_recipe(recipe, "DeepSea-10"), task=task.name, env=task)
+        like = "Hallway-10-10" if family(task) == "Hallway" else "DeepSea-10"
+        config = dataclasses.replace(make_recipe(recipe, like), task=task.name, env=task)
     parts = {"explorer": explorer, "bonus": bonus, "exploiter": exploiter}
     config = dataclasses.replace(config, **{name: part for name, part in parts.items() if part is not None})
     for name, value in settings.items():
@@ -89,7 +91,7 @@ def train(
     )
     if folder is not None:
         # Last: parts that do not fit each other must not leave a folder in the way of those that do.
-        folder.create(config, chosen, values)
+        folder.create(config, chosen, values, trainer.group_size)
     return finish(trainer, config, show)
 
 
@@ -122,9 +124,8 @@ def open_run(
     else:
         seeds, vary = folder.members()
     tensorboard = (folder.path / "tensorboard").exists()
-    size = read_metadata(folder.checkpoint)["group_size"] if folder.checkpoint.exists() else None
     runs = expand(config, seeds, vary)
-    return folder, config, Trainer(runs, folder, cores=cores, group_size=size, tensorboard=tensorboard)
+    return folder, config, Trainer(runs, folder, cores=cores, group_size=folder.group_size(), tensorboard=tensorboard)
 
 
 def load(out: str | Path, *, config: Config | None = None) -> Result:

@@ -12,7 +12,7 @@ from core.building import random_mlp
 from agents.building import KEY, first_step
 from agents.probes import STATES, TASKS, Outcome, Task
 from agents.training import algorithm
-from derl.agents import A2C, DQN, PPO
+from derl.agents import A2C, AGENTS
 from derl.agents.actor_critic import ActorCritic, ActorCriticState
 from derl.agents.base import Constraint, Experience
 from derl.core.types import Discrete
@@ -115,7 +115,7 @@ def test_other_divergences_can_keep_the_exploiter_near(learnt, name):
     assert divergence[1] < 0.01
 
 
-@pytest.mark.parametrize("exploiter", [A2C(correction="none"), PPO(), DQN()])
+@pytest.mark.parametrize("exploiter", [A2C(correction="none"), *(kind() for kind in AGENTS.values())])
 def test_every_exploiter_records_how_far_it_is_from_the_explorer(exploiter):
     env = TASKS["action"].probe()
     names = Population([algorithm(env, A2C(), exploiter)], [0]).metric_names

@@ -13,6 +13,9 @@ import pytest
 
 from derl.bonuses import BONUSES
 from derl.cli.main import main
+from derl.cli.train import parse, parse_seeds, parse_vary
+from derl.training.folder import RunFolder
+from derl.training.recipes import recipe
 
 TINY = ["--seeds", "2", "--protocol.episodes", "200", "--protocol.evaluate-every", "100"]
 
@@ -48,7 +51,7 @@ def test_train_reports_and_writes_a_run_folder(trained):
 
 
 def test_a_run_can_be_rerun_from_its_configuration(trained, tmp_path):
-    again = run("train", "--config", trained[0], "--seeds", "2", "--out", tmp_path / "again")
+    again = run("train", "--config", trained[0], "--out", tmp_path / "again")
     assert again.returncode == 0, again.stderr
     first, second = (pl.read_parquet(p / "results.parquet") for p in (trained[0], tmp_path / "again"))
     assert first.equals(second)
@@ -222,3 +225,36 @@ def test_the_documentation_shows_what_help_prints(capsys):
     page = (Path(__file__).parents[2] / "docs" / "command-line.md").read_text()
     assert main(["--help"]) == 0
     assert f"```text\n{capsys.readouterr().out}```" in page
+
+
+def test_a_repeated_run_has_the_seeds_and_the_varied_numbers_of_the_first(tmp_path):
+    folder = RunFolder(tmp_path / "run")
+    config = recipe("a2c-count", "DeepSea-5")
+    folder.create(config, [3, 7], {"bonus.scale": [0.1, 2.5]}, 2)
+    command, again = parse(["--config", str(folder.path)])
+    assert again == config
+    assert parse_seeds(command.seeds) == [3, 7]
+    assert parse_vary(command.vary) == {"bonus.scale": [0.1, 2.5]}
+    assert command.population_size == 2
+    command, _ = parse(["--config", str(folder.path / "config.json"), "--seeds", "4", "--vary", "bonus.scale=1"])
+    assert parse_seeds(command.seeds) == [0, 1, 2, 3]
+    assert parse_vary(command.vary) == {"bonus.scale": [1.0]}
+
+
+def test_a_full_disk_ends_a_training_with_tensorboard_files_in_one_line(tmp_path):
+    limited = (
+        "import resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (3000, 3000));"
+        "import signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN);"
+        "from derl.cli.main import main; sys.exit(main(sys.argv[1:]))"
+    )
+    args = ["train", "DeepSea-5", "--recipe", "a2c", "--protocol.episodes", "2000", "--protocol.evaluate-every", "20"]
+    done = subprocess.run(
+        [sys.executable, "-c", limited, *args, "--seeds", "1", "--out", str(tmp_path / "run"), "--tensorboard"],
+        capture_output=True,
+        text=True,
+        timeout=240,
+        env={**os.environ, "JAX_ENABLE_COMPILATION_CACHE": "false"},
+    )
+    assert done.returncode == 2, done.stderr
+    assert "cannot write TensorBoard files in" in done.stderr
+    assert "Traceback" not in done.stderr

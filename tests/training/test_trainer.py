@@ -1,5 +1,6 @@
 """The outer loop: schedules, folders, interruption, and the results it writes."""
 
+import dataclasses
 import os
 import signal
 import subprocess
@@ -17,7 +18,8 @@ from derl.bonuses import ICM
 from derl.core.errors import DerlError
 from derl.training.config import expand
 from derl.training.folder import RunFolder
-from derl.training.trainer import Trainer, evaluation_times, groups_of
+from derl.training.population import Population
+from derl.training.trainer import Interrupted, Trainer, evaluation_times, groups_of
 
 SMALL = {"protocol__episodes": 600, "protocol__evaluate_every": 100}
 
@@ -254,3 +256,21 @@ def test_what_does_not_fit_into_memory_is_refused(monkeypatch, tmp_path):
     with pytest.raises(DerlError, match=r"^1 run needs 0\.6 GB .*: set exploiter\.capacity lower \(100%"):
         derl.train("DeepSea-5", "dedqn-count", seeds=1, exploiter__capacity=50_000_000)
     derl.train("DeepSea-5", "a2c", seeds=1, protocol__episodes=1)
+
+
+def test_an_interruption_before_the_training_says_how_to_go_on(tmp_path, monkeypatch):
+    def interrupted(*args, **kwargs):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Population, "compile", interrupted)
+    with pytest.raises(Interrupted, match=r"before the training, all saved; continue with: derl resume .*run$"):
+        derl.train("DeepSea-5", "a2c", seeds=3, cores=1, population_size=2, out=tmp_path / "run", **SMALL)
+    # Nothing was saved yet but what is to be done, and in which groups.
+    assert RunFolder(tmp_path / "run").group_size() == 2
+
+
+@pytest.mark.parametrize("name", ["derl", "dea2c-count", "deppo-icm", "ppo-count"])
+def test_a_task_is_trained_alike_by_its_name_and_as_an_object(name):
+    for task, env in (("Hallway-10-10", derl.Hallway(10, 10)), ("DeepSea-10", derl.DeepSea(10))):
+        named, given = derl.configure(task, name), derl.configure(env, name)
+        assert dataclasses.replace(given, env=None) == named

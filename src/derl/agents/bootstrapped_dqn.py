@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
-from derl.agents.base import Clock, Experience, Metrics
+from derl.agents.base import Clock, Metrics
 from derl.agents.dqn import DQN
 from derl.agents.q_network import DQNState, Learner, Memory, QNetwork, epsilon_greedy, q_loss
 from derl.agents.returns import select
@@ -111,11 +111,8 @@ class BootstrappedDQN(DQN):
         target = jax.tree.map(lambda old, new: old + self.target_rate * (new - old), learner.target, networks)
         return Learner(networks, target, opt_state, None), metrics | {"grad_norm": norm}
 
-    def learn(
-        self, state: DQNState, key: PRNGKeyArray, spec: Spec, clock: Clock, experience: Experience
-    ) -> tuple[DQNState, Metrics]:
-        # A comparison with the policy that acted would need one policy of ours.
-        return super().learn(state, key, spec, clock, Experience(experience.rollout, None, None, experience.bonus))
+    def compared(self, state: DQNState, obs: Array, clock: Clock) -> Float[Array, "*b A"]:
+        return self.settled_log_probs(state, obs)
 
     def check(self) -> None:
         super().check()

@@ -213,6 +213,10 @@ class DQN(Agent[DQNState]):
             priorities = priorities.update(index, (error + 1e-6) ** self.priority_exponent)
         return Learner(network, target, opt_state, priorities), metrics | {"grad_norm": norm}
 
+    def compared(self, state: DQNState, obs: Array, clock: Clock) -> Float[Array, "*b A"]:
+        """The policy that is compared with the one that acted: the one at the end of the schedule."""
+        return epsilon_greedy(self.preferences(state, obs, clock), self.epsilon_end)
+
     def learn(
         self, state: DQNState, key: PRNGKeyArray, spec: Spec, clock: Clock, experience: Experience
     ) -> tuple[DQNState, Metrics]:
@@ -228,8 +232,7 @@ class DQN(Agent[DQNState]):
                 eqx.tree_at(lambda s: s.learner, state, learner), key, clock, constraint, experience.bonus
             )
             if experience.behaviour is not None:
-                wanted = self.preferences(eqx.tree_at(lambda s: s.learner, state, learner), rollout.obs, clock)
-                log_pi = epsilon_greedy(wanted, self.epsilon_end)
+                log_pi = self.compared(eqx.tree_at(lambda s: s.learner, state, learner), rollout.obs, clock)
                 metrics |= comparison(log_pi, experience.behaviour, rollout.action)
             return learner, metrics
 

@@ -53,7 +53,7 @@ class Train:
     bonus_kind: str | None = None
     """Another bonus than the recipe's: none, count, hash-count, icm, rnd or ride."""
     config: Path | None = None
-    """Start from the configuration of this run folder instead of a recipe."""
+    """Repeat the run of this folder, or a variant of it: settings, seeds and what is varied come from there."""
     seeds: str = "5"
     """How many seeds (0, 1, ...), or which: 3,7,11 (a single one with a comma: 3,)."""
     vary: tuple[str, ...] = ()
@@ -162,10 +162,10 @@ def parse_vary(texts: tuple[str, ...]) -> dict[str, list[float]]:
 
 def base_config(args: list[str], task: str, env_options: dict[str, Any]) -> Config:
     """The recipe (or earlier run) and the kinds of parts the flags name: these decide which other flags exist."""
-    source = peek(args, "--config")
-    if source is not None:
+    folder = earlier_run(args)
+    if folder is not None:
         require(peek(args, "--recipe") is None, "--config and --recipe both say what to train: leave one out")
-        config = RunFolder(Path(source).parent if Path(source).is_file() else source).open()[0]
+        config = folder.open()[0]
         options = {**config.env_options, **env_options}
         config = dataclasses.replace(config, task=task or config.task, env_options=options)
     else:
@@ -179,6 +179,23 @@ def base_config(args: list[str], task: str, env_options: dict[str, Any]) -> Conf
     elif exploiter is not None:
         config = dataclasses.replace(config, exploiter=recipes.agent_of(exploiter, hallway, exploits=True))
     return config if bonus is None else recipes.with_bonus(config, bonus, hallway)
+
+
+def earlier_run(args: list[str]) -> RunFolder | None:
+    """The run that --config names, by its folder or the file in it."""
+    source = peek(args, "--config")
+    return None if source is None else RunFolder(Path(source).parent if Path(source).is_file() else source)
+
+
+def members_of(folder: RunFolder | None) -> dict[str, Any]:
+    """An earlier run's seeds, varied numbers and size of populations, as flags."""
+    if folder is None:
+        return {}
+    seeds, vary = folder.members()
+    texts = tuple(f"{name}={','.join(map(repr, values))}" for name, values in vary.items())
+    size = folder.group_size()
+    flags = {"seeds": "".join(f"{seed}," for seed in seeds), "vary": texts}
+    return flags if size is None else flags | {"population_size": size}
 
 
 def flags_for(config: Config) -> type[Train]:
@@ -200,6 +217,7 @@ def parse(args: list[str]) -> tuple[Train, Config]:
     config = base_config(args, positional or ("DeepSea-10" if asked and "--config" not in args else ""), env_options)
     shared = {f.name: getattr(config, f.name) for f in dataclasses.fields(Train) if hasattr(config, f.name)}
     shared = {name: value for name, value in shared.items() if name in {f.name for f in dataclasses.fields(Config)}}
+    shared |= members_of(earlier_run(args))
     command = tyro.cli(flags_for(config), args=args, default=flags_for(config)(**shared), prog="derl train")
     # The recipe's name as it is spelt, whatever the case of the letters typed.
     return command, dataclasses.replace(command.to_config(dict(config.env_options)), recipe=config.recipe)

@@ -5,6 +5,7 @@ What a memory does not hold yet is not written: a memory of a million steps cost
 
 import json
 import os
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -82,7 +83,15 @@ def save_checkpoint(path: Path, tree: Any, metadata: dict[str, Any]) -> None:
     kept = {name: filled(value) for name, value in arrays.items()}
     lengths = {name: value.shape[1] for name, value in arrays.items() if value.shape != kept[name].shape}
     header = {"format": FORMAT, "version": str(VERSION), "metadata": json.dumps(metadata)}
-    write_atomically(path, save(kept, metadata=header | {"lengths": json.dumps(lengths)}))
+    header["lengths"] = json.dumps(lengths)
+    sums = {name: checksum(value.tobytes()) for name, value in kept.items()}
+    header["checksums"] = json.dumps(sums | {"": checksum((header["metadata"] + header["lengths"]).encode())})
+    write_atomically(path, save(kept, metadata=header))
+
+
+def checksum(data: bytes) -> int:
+    """What tells damaged bytes from those that were written."""
+    return zlib.crc32(data)
 
 
 def read_metadata(path: Path) -> dict[str, Any]:
@@ -104,7 +113,18 @@ def _header(path: Path) -> dict[str, str]:
         raise DerlError(
             f"{path} has format {header.get('version')}, this derl reads {VERSION}; use the derl that wrote it"
         )
+    sums = _checksums(path, header)
+    if sums and sums.get("") != checksum((header.get("metadata", "") + header.get("lengths", "")).encode()):
+        raise DerlError(f"{path} is damaged (its header is not what was written); nothing was changed")
     return header
+
+
+def _checksums(path: Path, header: dict[str, str]) -> dict[str, int]:
+    """The checksum of each array, and of the header as that of ""; empty in a file from before there were any."""
+    try:
+        return dict(json.loads(header.get("checksums", "{}")))
+    except (ValueError, TypeError) as error:
+        raise DerlError(f"{path} is damaged ({error}); nothing was changed") from None
 
 
 def load_checkpoint(path: Path, template: Any) -> Any:
@@ -118,6 +138,10 @@ def load_checkpoint(path: Path, template: Any) -> Any:
                 odd = sorted(names ^ set(expected))[0]
                 raise DerlError(f"{path} belongs to another configuration or version of derl (it differs at {odd})")
             values = {name: file.get_tensor(name) for name in expected}
+            sums = _checksums(path, header)
+            odd = [name for name, value in values.items() if sums and sums.get(name) != checksum(value.tobytes())]
+            if odd:
+                raise DerlError(f"{path} is damaged ({odd[0]} is not what was written); nothing was changed")
             values |= {name: whole(values[name], length) for name, length in lengths.items()}
             leaves = [_restore(path, name, values[name], leaf) for name, leaf in expected.items()]
     except (SafetensorError, OSError, ValueError, LookupError, TypeError) as error:

@@ -36,7 +36,9 @@ class RunFolder:
         """One row per run and evaluation."""
         return self.path / RESULTS
 
-    def create(self, config: Config, seeds: Sequence[int], vary: Mapping[str, Sequence[float]]) -> None:
+    def create(
+        self, config: Config, seeds: Sequence[int], vary: Mapping[str, Sequence[float]], group_size: int
+    ) -> None:
         """Make the folder and write down what will run. Refuses a folder that already holds something."""
         try:
             self.path.mkdir(parents=True, exist_ok=True)
@@ -52,6 +54,7 @@ class RunFolder:
             "versions": versions_of(config),
             "seeds": list(seeds),
             "vary": {k: list(v) for k, v in vary.items()},
+            "group_size": group_size,
             "config": json.loads(to_json(config)),
         }
         write_atomically(self.path / CONFIG, json.dumps(data, indent=2).encode())
@@ -73,6 +76,15 @@ class RunFolder:
         """The seeds and varied numbers of the folder's runs."""
         data = self._described()
         return data["seeds"], data["vary"]
+
+    def group_size(self) -> int | None:
+        """How many runs are trained in one compiled program: another number may round differently.
+
+        None if nobody wrote it down.
+        """
+        if "group_size" in self._described():
+            return self._described()["group_size"]
+        return read_metadata(self.checkpoint)["group_size"] if self.checkpoint.exists() else None
 
     def _described(self) -> dict[str, Any]:
         path = self.path / CONFIG

@@ -1,6 +1,8 @@
 """Results as TensorBoard scalars, one log per run of the population."""
 
-from collections.abc import Sequence
+import contextlib
+import time
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,22 +12,43 @@ from derl.training.config import Run
 SKIPPED = {"run", "seed", "evaluation", "steps", "failed_at_step"}
 
 
-def writer_class() -> Any:
-    """The writer, or an error that says how to get it."""
+def require_tensorboard() -> None:
+    """Raise, saying how to get it, if tensorboardX is missing."""
     try:
-        from tensorboardX import SummaryWriter
+        import tensorboardX  # noqa: F401
     except ImportError:
         raise DerlError("TensorBoard output needs tensorboardX: pip install 'derl[log]'") from None
-    return SummaryWriter
+
+
+@contextlib.contextmanager
+def _writing(folder: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise DerlError(f"cannot write TensorBoard files in {folder}: {error.strerror or error}") from None
 
 
 class TensorBoard:
-    """Writes each evaluation's row as scalars over environment steps."""
+    """Writes each evaluation's row as scalars over environment steps.
+
+    With tensorboardX's file format, but not with its writer: that one writes in a thread of its own, which a full disk
+    ends without a word, and whoever adds something then waits for it for ever.
+    """
 
     def __init__(self, folder: Path, runs: Sequence[Run], from_step: int = 0):
-        writer, root = writer_class(), folder / "tensorboard"
-        # After a resumption, what was written past the checkpoint is superseded.
-        self.writers = [writer(str(root / self.name(run)), purge_step=from_step + 1) for run in runs]
+        from tensorboardX.event_file_writer import EventsWriter
+        from tensorboardX.proto.event_pb2 import Event, SessionLog
+
+        self.folder = folder / "tensorboard"
+        self.writers: list[Any] = []
+        with _writing(self.folder):
+            for run in runs:
+                place = self.folder / self.name(run)
+                place.mkdir(parents=True, exist_ok=True)
+                self.writers.append(EventsWriter(str(place / "events")))
+                # After a resumption, what was written past the checkpoint is superseded.
+                start = SessionLog(status=SessionLog.START)
+                self.writers[-1].write_event(Event(step=from_step + 1, wall_time=time.time(), session_log=start))
 
     @staticmethod
     def name(run: Run) -> str:
@@ -34,12 +57,19 @@ class TensorBoard:
 
     def write(self, rows: Sequence[dict[str, Any]]) -> None:
         """Add the rows of one evaluation."""
-        for row in rows:
-            for name, value in row.items():
-                if name not in SKIPPED and isinstance(value, int | float):
-                    self.writers[row["run"]].add_scalar(name, value, row["steps"])
+        from tensorboardX.proto.event_pb2 import Event
+        from tensorboardX.proto.summary_pb2 import Summary
+
+        with _writing(self.folder):
+            for row in rows:
+                numbers = {k: v for k, v in row.items() if k not in SKIPPED and isinstance(v, int | float)}
+                values = [Summary.Value(tag=name, simple_value=float(value)) for name, value in numbers.items()]
+                event = Event(step=row["steps"], wall_time=time.time(), summary=Summary(value=values))
+                self.writers[row["run"]].write_event(event)
+                self.writers[row["run"]].flush()
 
     def close(self) -> None:
-        """Finish the files."""
+        """Finish the files. Whatever could not be written was told when it was written."""
         for writer in self.writers:
-            writer.close()
+            with contextlib.suppress(OSError):
+                writer.close()

@@ -2,12 +2,10 @@
 
 import dataclasses
 import os
-import signal
 import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from typing import Any
 
 import jax
@@ -21,7 +19,8 @@ from derl.training.folder import RunFolder
 from derl.training.loop import RunState
 from derl.training.memory import check_memory
 from derl.training.population import Population, alike
-from derl.training.tensorboard import TensorBoard, writer_class
+from derl.training.signals import stopped_by_signals
+from derl.training.tensorboard import TensorBoard, require_tensorboard
 
 PIECE_SECONDS = 0.5
 """How long one piece of compiled training should take: the wait after Ctrl-C, and between updates of the display."""
@@ -100,8 +99,13 @@ class Trainer:
         self._tensorboard: TensorBoard | None = None
         if tensorboard:
             require(folder is not None, "TensorBoard output needs a run folder (out)")
-            writer_class()
+            require_tensorboard()
         self.tensorboard = tensorboard
+
+    @property
+    def group_size(self) -> int:
+        """How many runs are one compiled program."""
+        return len(self.groups[0])
 
     @property
     def core_seconds(self) -> float:
@@ -161,7 +165,7 @@ class Trainer:
             "clock": self.clock,
             "read_at": self.read_at,
             "rows": len(self.rows),
-            "group_size": len(self.groups[0]),
+            "group_size": self.group_size,
             "core_seconds": self.core_seconds,
         }
         save_checkpoint(self.folder.checkpoint, self.merged(), metadata)
@@ -172,12 +176,15 @@ class Trainer:
 
     def train(self, show: Callable[[Progress], None] | None = None) -> pl.DataFrame:
         """Train to the end of the budget. Ctrl-C saves and raises `Interrupted`."""
-        self.populations[0].compile(self.cores, **self.evaluation)
-        if not self.states:
-            self.start()
+        try:
+            self.populations[0].compile(self.cores, **self.evaluation)
+            if not self.states:
+                self.start()
+        except KeyboardInterrupt:
+            raise self._interrupted("interrupted before the training") from None
         if self.tensorboard and self.folder is not None:
             self._tensorboard = TensorBoard(self.folder.path, self.runs, self.clock * self.steps_per_iteration)
-        with ThreadPoolExecutor(self.cores) as pool, self._catch_signals():
+        with ThreadPoolExecutor(self.cores) as pool, stopped_by_signals(self._stop):
             try:
                 self._loop(pool, show or (lambda progress: None))
             finally:
@@ -207,8 +214,11 @@ class Trainer:
                 self.save()
                 saved = time.monotonic()
             if self._stop.is_set() and not finished:
-                where = "" if self.folder is None else f", all saved; continue with: derl resume {self.folder.path}"
-                raise Interrupted(f"interrupted at {self.clock / self.iterations:.0%}{where}")
+                raise self._interrupted(f"interrupted at {self.clock / self.iterations:.0%}")
+
+    def _interrupted(self, when: str) -> Interrupted:
+        where = "" if self.folder is None else f", all saved; continue with: derl resume {self.folder.path}"
+        return Interrupted(when + where)
 
     def _advance(self, pool: ThreadPoolExecutor, stop: int) -> None:
         def move(i: int) -> RunState:
@@ -269,25 +279,6 @@ class Trainer:
             seconds_left=(self.iterations - self.clock) / max(rate, 1e-9),
             failed=sum(row["failed_at_step"] is not None for row in last),
         )
-
-    @contextmanager
-    def _catch_signals(self):
-        """Turn the first Ctrl-C (or SIGTERM) into a stop at the end of the piece; a second one acts as usual."""
-        if threading.current_thread() is not threading.main_thread():
-            yield
-            return
-
-        def handle(number, frame):
-            self._stop.set()
-            signal.signal(number, old[number])
-
-        signals = (signal.SIGINT, signal.SIGTERM)
-        old = {s: signal.signal(s, handle) for s in signals}
-        try:
-            yield
-        finally:
-            for s, handler in old.items():
-                signal.signal(s, handler)
 
 
 def evaluation_times(iterations: int, every: float) -> list[int]:
