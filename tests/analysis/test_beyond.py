@@ -71,11 +71,11 @@ def test_time_goes_from_nothing_to_the_seconds_of_a_run():
 
 
 def test_sensitivity_is_drawn_beside_the_published(tmp_path):
-    swept = [(Case.of("derl", "DeepSea-10", {"bonus.scale": v}), [SOLVED]) for v in (0.01, 100.0)]
+    swept = [(Case.of("derl", "DeepSea-10", {"bonus.increment": v}), [SOLVED]) for v in (0.01, 100.0)]
     write_beyond(frame((Case.of("derl", "DeepSea-10"), [SOLVED]), *swept), tmp_path)
     page = (tmp_path / "README.md").read_text()
     assert "](sensitivity.png)" in page
-    assert "| DeepSea 10, bonus.scale 100 |" in page
+    assert "| DeepSea 10, 100 |" in page
     assert (tmp_path / "sensitivity.png").exists()
 
 

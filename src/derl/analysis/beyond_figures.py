@@ -22,7 +22,8 @@ from derl.experiments.paper import INCREMENTS, LAMBDAS, Cell, cells, column_name
 from derl.training.recipes import TABLE_1
 
 OWN = "derl"
-SWEPT: Mapping[str, Sequence[float]] = {"bonus.scale": LAMBDAS, "bonus.increment": INCREMENTS}
+INCREMENT = "bonus.increment"
+SWEPT: Mapping[str, Sequence[float]] = {"bonus.scale": LAMBDAS, INCREMENT: INCREMENTS}
 Axis = Literal["episodes", "seconds"]
 LABELS: Mapping[Axis, str] = {"episodes": "Training episodes", "seconds": "Core seconds of a run"}
 TITLES: Mapping[Axis, str] = {
