@@ -18,6 +18,7 @@ DEEP_SEA = {
     "ppo-count": (8, 4_000),
     "ppo-hash-count": (8, 4_000),
     "ppo-icm": (6, 4_000),
+    "ppo-ride": (6, 4_000),
     "dea2c-count": (8, 8_000),
     "dea2c-icm": (6, 8_000),
     "deppo-count": (8, 4_000),
@@ -26,10 +27,15 @@ DEEP_SEA = {
     "dedqn-icm": (6, 10_000),
 }
 HALLWAY = {
+    "a2c": 8_000,
     "a2c-count": 8_000,
+    "a2c-hash-count": 8_000,
+    "a2c-icm": 8_000,
     "a2c-ride": 8_000,
     "dea2c-count": 8_000,
+    "dea2c-icm": 8_000,
     "deppo-count": 6_000,
+    "deppo-icm": 6_000,
 }
 
 

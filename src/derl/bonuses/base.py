@@ -44,7 +44,8 @@ class Bonus(eqx.Module, Generic[State]):
     ) -> Float[Array, "*b"]:
         """What transitions from memory would be rewarded with now, without learning from them. Not times `scale`."""
         raise DerlError(
-            f"{type(self).__name__} cannot be recomputed for remembered steps; use count, hash-count or rnd, or switch explorer.recompute_bonus off"
+            f"{type(self).__name__} cannot be recomputed for remembered steps; "
+            "use count, hash-count or rnd, or switch explorer.recompute_bonus off"
         )
 
     def check(self) -> None:
