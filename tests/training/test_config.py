@@ -76,6 +76,60 @@ def test_recipes_carry_the_papers_numbers(name, task):
         assert_fields(config.exploiter, *EXPLOITERS[algorithm, family])
 
 
+# From the tables of hyper-parameters of appendix A; of decoupled recipes, from the configurations that were run.
+# Learning rate, and coefficients of the forward and the inverse loss: (DeepSea, Hallway).
+LEARNED = {
+    "a2c-icm": ((1e-5, 5.0, 1.0), (1e-6, 5.0, 0.5)),
+    "ppo-icm": ((1e-5, 5.0, 1.0), (1e-5, 0.5, 10.0)),
+    "a2c-ride": ((1e-5, 0.5, 10.0), (1e-5, 10.0, 0.5)),
+    "ppo-ride": ((5e-6, 10.0, 1.0), (1e-7, 1.0, 1.0)),
+    "dea2c-icm": ((1e-5, 10.0, 1.0), (1e-6, 5.0, 1.0)),
+    "deppo-icm": ((5e-6, 5.0, 5.0), (5e-6, 10.0, 0.5)),
+    "dedqn-icm": ((1e-5, 10.0, 1.0), (5e-7, 10.0, 5.0)),
+}
+DISTILLED = {"a2c-rnd": (1e-7, 1e-5), "ppo-rnd": (1e-7, 5e-7)}
+
+
+@pytest.mark.parametrize("hallway", [False, True])
+def test_bonuses_carry_the_numbers_that_were_run(hallway):
+    task = "Hallway-20-20" if hallway else "DeepSea-14"
+    for name, columns in LEARNED.items():
+        bonus = recipe(name, task).bonus
+        assert (bonus.learning_rate, bonus.forward_coef, bonus.inverse_coef) == columns[hallway], name
+        # Environments reset themselves: the last step of an episode was followed by the next one's first state.
+        assert bonus.successor == "successor_after_reset"
+        assert bonus.halve
+        if isinstance(bonus, RIDE):
+            assert bonus.counts == "state"
+    for name, rates in DISTILLED.items():
+        bonus = recipe(name, task).bonus
+        assert (bonus.learning_rate, bonus.looks) == (rates[hallway], "successor_after_reset")
+    for name in ("a2c-count", "ppo-count", "dea2c-count", "dedqn-count"):
+        bonus = recipe(name, task).bonus
+        assert (bonus.increment, bonus.divide_by_increment) == (1.0, True)
+    for name in ("a2c-hash-count", "ppo-hash-count"):
+        bonus = recipe(name, task).bonus
+        assert (bonus.key_bits, bonus.simultaneous) == (16, True)
+
+
+@pytest.mark.parametrize("hallway", [False, True])
+def test_recipes_follow_the_code_where_it_differs_from_the_text(hallway):
+    task = "Hallway-10-0" if hallway else "DeepSea-30"
+    for name in TABLE_1:
+        config = recipe(name, task)
+        # Observations and rewards were normalised for PPO in Hallway alone.
+        normalised = hallway and name.startswith("ppo")
+        assert (config.normalise_observations, config.normalise_rewards) == (normalised, normalised), name
+    dea2c, deppo, dedqn = (recipe(f"{name}-count", task) for name in ("dea2c", "deppo", "dedqn"))
+    assert dea2c.exploiter.correction == ("clipped" if hallway else "importance")
+    assert dea2c.decoupling.denominator == "updated"
+    assert deppo.decoupling.denominator == "collected"
+    assert dedqn.exploiter.frozen_targets
+    assert (dea2c.decoupling.alpha_explorer, dea2c.decoupling.alpha_exploiter) == (0.0, 0.0)
+    held = recipe("dea2c-count-kl", task).decoupling
+    assert (held.alpha_explorer, held.alpha_exploiter) == ((0.01, 1e-4) if hallway else (0.1, 0.1))
+
+
 def test_settings_by_path():
     config = recipe("dea2c-count", "DeepSea-10")
     assert config.with_value("bonus.scale", 3).bonus.scale == 3.0
