@@ -64,7 +64,7 @@ def train(
     out: str | Path | None = None,
     show: Callable[[Progress], None] | None = None,
     cores: int | None = None,
-    population_size: int = 16,
+    population_size: int | None = None,
     tensorboard: bool = False,
     checkpoint_seconds: float = 30.0,
     **settings: Any,

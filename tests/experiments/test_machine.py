@@ -10,15 +10,8 @@ import pytest
 from derl.core.errors import DerlError
 from derl.experiments import machine, planner
 from derl.experiments.experiment import product
-from derl.experiments.planner import (
-    MEMORY_BYTES,
-    MEMORY_BYTES_GPU,
-    MOST_RUNS_GPU,
-    members_of,
-    memory_for,
-    plan,
-    sizes,
-)
+from derl.experiments.planner import MEMORY_BYTES_GPU, members_of, memory_for, plan
+from derl.training.sizes import MEMORY_BYTES, MOST_RUNS_GPU, sizes
 
 PLUGIN = """
 import os

@@ -7,8 +7,9 @@ from hypothesis import strategies as st
 from derl.experiments.builtin import experiment
 from derl.experiments.experiment import product
 from derl.experiments.jobs import from_data, to_data
-from derl.experiments.planner import Member, distinct, members_of, parameters, plan, population_size, program_of
+from derl.experiments.planner import Member, distinct, members_of, plan, program_of
 from derl.training.recipes import TABLE_1, recipe
+from derl.training.sizes import parameters, population_size
 
 CASES = product(["DeepSea-5", "Hallway-4-2"], ["a2c-count", "dedqn-count"], vary={"bonus.scale": [0.1, 1.0, 10.0]})
 

@@ -19,6 +19,7 @@ from derl.core.errors import DerlError
 from derl.training.config import expand
 from derl.training.folder import RunFolder
 from derl.training.population import Population
+from derl.training.recipes import recipe
 from derl.training.trainer import Interrupted, Trainer, evaluation_times, groups_of
 
 SMALL = {"protocol__episodes": 600, "protocol__evaluate_every": 100}
@@ -274,3 +275,12 @@ def test_a_task_is_trained_alike_by_its_name_and_as_an_object(name):
     for task, env in (("Hallway-10-10", derl.Hallway(10, 10)), ("DeepSea-10", derl.DeepSea(10))):
         named, given = derl.configure(task, name), derl.configure(env, name)
         assert dataclasses.replace(given, env=None) == named
+
+
+def test_populations_are_as_large_as_caches_like():
+    sizes = {
+        task: Trainer(expand(recipe("dea2c-count", task), range(20)), cores=1).group_size
+        for task in ("DeepSea-10", "DeepSea-30")
+    }
+    assert 1 <= sizes["DeepSea-30"] < sizes["DeepSea-10"] <= 16
+    assert Trainer(expand(recipe("dea2c-count", "DeepSea-30"), range(20)), cores=1, population_size=10).group_size == 10

@@ -1,6 +1,7 @@
 """`derl bench`: env steps per second of every recipe, against the bare update, with compile time and memory."""
 
 import dataclasses
+import itertools
 import os
 from pathlib import Path
 
@@ -67,7 +68,7 @@ def show(m: Measurement) -> tuple[str, ...]:
 
 
 def main(args: list[str]) -> None:
-    """Measure, and print as it goes."""
+    """Measure, and print the table, as far as it is measured."""
     command = tyro.cli(Bench, args=args, prog="derl bench")
     require(command.seconds > 0, f"--seconds must be positive, not {command.seconds}")
     require(all(p >= 1 for p in command.populations), "--populations must be at least 1")
@@ -80,12 +81,14 @@ def main(args: list[str]) -> None:
     for name in columns:
         table.add_column(name, justify="left" if name in ("recipe", "task") else "right")
     rows = []
-    for config in configs:
-        for population in command.populations:
+    try:
+        for config, population in itertools.product(configs, command.populations):
             with console.status(f"{config.recipe} on {config.task}, {population} runs"):
                 rows.append(measure(config, population, command.seconds))
             table.add_row(*show(rows[-1]))
             if command.out is not None:
                 write_atomically(command.out, pl.DataFrame(rows, orient="row").write_csv(float_precision=3).encode())
-    console.print(table)
+    finally:
+        # Interrupted, too: the whole table takes half an hour.
+        console.print(table)
     console.print("steps/s and bare: environment steps per second of all runs, on one core; see docs/performance.md")

@@ -68,8 +68,8 @@ class Train:
     """Save everything this often."""
     cores: int | None = None
     """Cores to use; by default all."""
-    population_size: int = 16
-    """At most this many runs in one compiled program."""
+    population_size: int | None = None
+    """At most this many runs in one compiled program; by default as many as fit into a core's caches, 16 at most."""
 
     def to_config(self, env_options: dict[str, Any]) -> Config:
         """The experiment these flags describe."""

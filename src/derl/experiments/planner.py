@@ -5,7 +5,6 @@ import hashlib
 import math
 from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
-from itertools import pairwise
 from typing import Any
 
 import jax
@@ -14,26 +13,15 @@ import polars as pl
 
 from derl.agents.ppo import PPO
 from derl.core.memory import memory_bytes
-from derl.core.types import Box
 from derl.experiments.cases import Case
 from derl.experiments.identity import config_key, seed_key
 from derl.experiments.machine import Accelerator
 from derl.experiments.store import Store, relabelled
 from derl.training.config import Config, Run
-from derl.training.memory import replay_bytes
+from derl.training.sizes import MEMORY_BYTES, MOST_RUNS, parameters, population_size
 
-CACHE_BYTES = 4_000_000
-"""What the weights of one population may take together: beyond a core's caches, larger populations are slower.
-
-The same on every machine, whatever its caches: it decides who goes with whom, and programs of another size may round
-differently. A machine with other caches is a little slower this way, but gets the same numbers.
-"""
-MEMORY_BYTES = 1_500_000_000
-"""What the whole state of one population may take. Less on a machine that has not got it: see `memory_for`."""
 MEMORY_BYTES_GPU = 12_000_000_000
-"""The same on a GPU, of its own memory."""
-MOST_RUNS = 16
-MOST_RUNS_GPU = 512
+"""What the whole state of one population may take of a GPU's own memory."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -109,24 +97,6 @@ def program_of(config: Config) -> Any:
     return jax.tree.structure(config.algorithm()), config.protocol
 
 
-def parameters(config: Config) -> int:
-    """About how many weights a run's networks have. Counted by hand: asking JAX for shapes takes too long."""
-    spec = config.make_env().spec
-    inputs = int(np.prod(spec.observation.shape)) if isinstance(spec.observation, Box) else spec.observation.size
-    agents = [agent for agent in (config.explorer, config.exploiter) if agent is not None]
-    # An ensemble has as many as heads.
-    learners = [agent.hidden for agent in agents for _ in range(getattr(agent, "heads", 1))]
-    learners += [config.bonus.hidden] if hasattr(config.bonus, "hidden") else []  # pyright: ignore
-    # Each has two networks: actor and critic, network and target, predictor and target.
-    return 2 * sum(sum(a * b for a, b in pairwise((inputs, *hidden, 16))) for hidden in learners)
-
-
-def sizes(config: Config) -> tuple[int, int]:
-    """About how many bytes a run's weights and optimisers take, and its whole state with its replay memories."""
-    hot = 12 * parameters(config)
-    return hot, hot + replay_bytes(config)
-
-
 def memory_for(workers: int, gpu: Accelerator | None = None) -> int:
     """What one population may take where so many are trained at once: never more than half of the memory there is.
 
@@ -134,14 +104,6 @@ def memory_for(workers: int, gpu: Accelerator | None = None) -> int:
     """
     most, whole = (MEMORY_BYTES, memory_bytes()) if gpu is None else (MEMORY_BYTES_GPU, gpu.memory)
     return most if whole is None else min(most, whole // 2 // workers)
-
-
-def population_size(config: Config, most: int = MOST_RUNS, memory: int = MEMORY_BYTES) -> int:
-    """How many runs of this kind go together best."""
-    hot, whole = sizes(config)
-    # A GPU's caches are not what limits it.
-    cached = CACHE_BYTES // hot if most <= MOST_RUNS else most
-    return max(1, min(most, cached, memory // whole))
 
 
 def expected_seconds(config: Config) -> float:

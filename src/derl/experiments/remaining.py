@@ -8,8 +8,9 @@ from derl.core.errors import require
 from derl.experiments.experiment import Experiment
 from derl.experiments.jobs import begun_jobs, share_done
 from derl.experiments.machine import accelerator
-from derl.experiments.planner import MOST_RUNS, MOST_RUNS_GPU, Job, Member, members_of, memory_for, plan
+from derl.experiments.planner import Job, Member, members_of, memory_for, plan
 from derl.experiments.store import Store, is_store
+from derl.training.sizes import MOST_RUNS, MOST_RUNS_GPU
 from derl.training.trainer import available_cores
 
 

@@ -20,6 +20,13 @@ def require_tensorboard() -> None:
         raise DerlError("TensorBoard output needs tensorboardX: pip install 'derl[log]'") from None
 
 
+def _messages() -> tuple[Any, Any]:
+    """The messages that event files are made of; their classes are made when they are imported."""
+    from tensorboardX.proto import event_pb2, summary_pb2
+
+    return event_pb2, summary_pb2
+
+
 @contextlib.contextmanager
 def _writing(folder: Path) -> Iterator[None]:
     try:
@@ -37,8 +44,8 @@ class TensorBoard:
 
     def __init__(self, folder: Path, runs: Sequence[Run], from_step: int = 0):
         from tensorboardX.event_file_writer import EventsWriter
-        from tensorboardX.proto.event_pb2 import Event, SessionLog
 
+        events, _ = _messages()
         self.folder = folder / "tensorboard"
         self.writers: list[Any] = []
         with _writing(self.folder):
@@ -47,8 +54,8 @@ class TensorBoard:
                 place.mkdir(parents=True, exist_ok=True)
                 self.writers.append(EventsWriter(str(place / "events")))
                 # After a resumption, what was written past the checkpoint is superseded.
-                start = SessionLog(status=SessionLog.START)
-                self.writers[-1].write_event(Event(step=from_step + 1, wall_time=time.time(), session_log=start))
+                start = events.SessionLog(status=events.SessionLog.START)
+                self.writers[-1].write_event(events.Event(step=from_step + 1, wall_time=time.time(), session_log=start))
 
     @staticmethod
     def name(run: Run) -> str:
@@ -57,14 +64,13 @@ class TensorBoard:
 
     def write(self, rows: Sequence[dict[str, Any]]) -> None:
         """Add the rows of one evaluation."""
-        from tensorboardX.proto.event_pb2 import Event
-        from tensorboardX.proto.summary_pb2 import Summary
-
+        events, summaries = _messages()
         with _writing(self.folder):
             for row in rows:
                 numbers = {k: v for k, v in row.items() if k not in SKIPPED and isinstance(v, int | float)}
-                values = [Summary.Value(tag=name, simple_value=float(value)) for name, value in numbers.items()]
-                event = Event(step=row["steps"], wall_time=time.time(), summary=Summary(value=values))
+                values = [summaries.Summary.Value(tag=k, simple_value=float(v)) for k, v in numbers.items()]
+                summary = summaries.Summary(value=values)
+                event = events.Event(step=row["steps"], wall_time=time.time(), summary=summary)
                 self.writers[row["run"]].write_event(event)
                 self.writers[row["run"]].flush()
 

@@ -20,6 +20,7 @@ from derl.training.loop import RunState
 from derl.training.memory import check_memory
 from derl.training.population import Population, alike
 from derl.training.signals import stopped_by_signals
+from derl.training.sizes import best_size
 from derl.training.tensorboard import TensorBoard, require_tensorboard
 
 PIECE_SECONDS = 0.5
@@ -63,21 +64,22 @@ class Trainer:
         folder: RunFolder | None = None,
         *,
         cores: int | None = None,
-        population_size: int = 16,
+        population_size: int | None = None,
         group_size: int | None = None,
         checkpoint_seconds: float = 30.0,
         tensorboard: bool = False,
     ):
         require(cores is None or cores >= 1, f"cores must be at least 1, not {cores}")
         require(checkpoint_seconds >= 0, f"checkpoint_seconds must not be negative, it is {checkpoint_seconds}")
-        require(population_size >= 1, f"population_size must be at least 1, not {population_size}")
+        wrong = population_size is not None and population_size < 1
+        require(not wrong, f"population_size must be at least 1, not {population_size}")
         self.runs, self.folder = list(runs), folder
         self.cores = cores or available_cores()
         self.checkpoint_seconds = checkpoint_seconds
         # All populations are of one structure: their states are kept in one checkpoint.
         algorithms = alike([run.config.algorithm() for run in runs])
         # A resumed run keeps its groups, whatever cores it has now: programs of another size may round differently.
-        size = group_size or min(-(-len(self.runs) // self.cores), population_size)
+        size = group_size or min(-(-len(self.runs) // self.cores), population_size or best_size(runs[0].config))
         self.groups = groups_of(len(self.runs), size)
         self.populations = [
             Population([algorithms[i] for i in group], [runs[i].seed for i in group]) for group in self.groups

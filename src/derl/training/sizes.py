@@ -1,0 +1,52 @@
+"""How large a run is, and how many of them make one compiled program."""
+
+from itertools import pairwise
+
+import jax
+import numpy as np
+
+from derl.core.types import Box
+from derl.training.config import Config
+from derl.training.memory import replay_bytes
+
+CACHE_BYTES = 4_000_000
+"""What the weights of one population may take together: beyond a core's caches, larger populations are slower.
+
+The same on every machine, whatever its caches: it decides who goes with whom, and programs of another size may round
+differently. A machine with other caches is a little slower this way, but gets the same numbers.
+"""
+MEMORY_BYTES = 1_500_000_000
+"""What the whole state of one population may take. Less on a machine that has not got it."""
+MOST_RUNS = 16
+MOST_RUNS_GPU = 512
+
+
+def parameters(config: Config) -> int:
+    """About how many weights a run's networks have. Counted by hand: asking JAX for shapes takes too long."""
+    spec = config.make_env().spec
+    inputs = int(np.prod(spec.observation.shape)) if isinstance(spec.observation, Box) else spec.observation.size
+    agents = [agent for agent in (config.explorer, config.exploiter) if agent is not None]
+    # An ensemble has as many as heads.
+    learners = [agent.hidden for agent in agents for _ in range(getattr(agent, "heads", 1))]
+    learners += [config.bonus.hidden] if hasattr(config.bonus, "hidden") else []  # pyright: ignore
+    # Each has two networks: actor and critic, network and target, predictor and target.
+    return 2 * sum(sum(a * b for a, b in pairwise((inputs, *hidden, 16))) for hidden in learners)
+
+
+def sizes(config: Config) -> tuple[int, int]:
+    """About how many bytes a run's weights and optimisers take, and its whole state with its replay memories."""
+    hot = 12 * parameters(config)
+    return hot, hot + replay_bytes(config)
+
+
+def population_size(config: Config, most: int = MOST_RUNS, memory: int = MEMORY_BYTES) -> int:
+    """How many runs of this kind go together best."""
+    hot, whole = sizes(config)
+    # A GPU's caches are not what limits it.
+    cached = CACHE_BYTES // hot if most <= MOST_RUNS else most
+    return max(1, min(most, cached, memory // whole))
+
+
+def best_size(config: Config) -> int:
+    """The same where this process computes."""
+    return population_size(config, MOST_RUNS if jax.default_backend() == "cpu" else MOST_RUNS_GPU)
