@@ -258,3 +258,10 @@ def test_a_full_disk_ends_a_training_with_tensorboard_files_in_one_line(tmp_path
     assert done.returncode == 2, done.stderr
     assert "cannot write TensorBoard files in" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_help_names_the_options_of_the_task(capsys):
+    with pytest.raises(SystemExit):
+        parse(["Hallway-10-5", "--env-option", "stay_duration=7", "--help"])
+    told = " ".join(capsys.readouterr().out.replace("│", " ").split())
+    assert "Hallway has: horizon=20 stay_duration=7 random_start=false" in told

@@ -1,10 +1,11 @@
 """`derl train`: train a recipe on a task. Every setting of every part is a flag."""
 
 import dataclasses
+import inspect
 import itertools
 import time
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import tyro
 from rich.table import Table
@@ -17,6 +18,7 @@ from derl.bonuses.base import AnyBonus
 from derl.cli.display import console, showing
 from derl.core.errors import DerlError, require
 from derl.envs import make
+from derl.envs.base import AnyEnvironment
 from derl.envs.registry import family
 from derl.experiments.choosing import check_count
 from derl.training import recipes
@@ -200,8 +202,17 @@ def members_of(folder: RunFolder | None) -> dict[str, Any]:
 
 def flags_for(config: Config) -> type[Train]:
     """`Train` with the flags of just these parts, whose classes may be a user's own."""
-    parts = [(name, type(getattr(config, name))) for name in ("explorer", "bonus", "exploiter")]
-    return dataclasses.make_dataclass("Train", parts, bases=(Train,), frozen=True)
+    parts: list[Any] = [(name, type(getattr(config, name))) for name in ("explorer", "bonus", "exploiter")]
+    told = tyro.conf.arg(help=f"Options of the task, each as name=value. {options_of(config.make_env())}")
+    options = ("env_option", Annotated[tuple[str, ...], told], dataclasses.field(default=()))
+    return dataclasses.make_dataclass("Train", [*parts, options], bases=(Train,), frozen=True)
+
+
+def options_of(env: AnyEnvironment) -> str:
+    """What can be chosen in a task, and what it is now."""
+    names = [p.name for p in inspect.signature(type(env)).parameters.values() if p.kind == p.KEYWORD_ONLY]
+    chosen = " ".join(f"{name}={str(getattr(env, name)).lower()}" for name in names if hasattr(env, name))
+    return f"{family(env)} has: {chosen}." if chosen else f"{family(env)} has none."
 
 
 def parse(args: list[str]) -> tuple[Train, Config]:
