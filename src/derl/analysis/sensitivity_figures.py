@@ -72,18 +72,21 @@ def draw_bars(axes: Axes, swept: Sweep) -> None:
     """One horizontal bar per value, the smallest value at the bottom."""
     values = swept_values(swept.recipe, swept.kind)
     best = optimal_return(swept.task)
+    published = published_values(swept)
     shades = [to_hex(c) for c in style.heat_map()(np.linspace(0.2, 0.7, len(values)))]
     for i, value in enumerate(values):
         effect = swept.effects.get(value)
         if effect is None:
-            axes.text(0.02 * best, i, "not run", fontsize=7, color=style.FAINT, va="center")
+            # Beside the published number, not on it.
+            place = 0.02 if published.get(value, best) > 0.4 * best else 0.5
+            axes.text(place * best, i, "not run", fontsize=7, color=style.FAINT, va="center")
             continue
         middle, low, high = (best * x for x in effect.estimate())
         axes.barh(i, middle, height=0.72, color=shades[i])
         # A white rim keeps the line visible where it lies on a dark bar.
         for colour, width in (("white", 3.0), (style.INK, 1.4)):
             axes.plot([low, high], [i, i], color=colour, linewidth=width, solid_capstyle="butt")
-    for value, number in published_values(swept).items():
+    for value, number in published.items():
         axes.plot(number, values.index(value), "D", markersize=4, color="white", markeredgecolor=style.VERMILLION)
     axes.axvline(best, color=style.INK, linewidth=1.1, linestyle=DASHED, zorder=0)
     axes.axvline(0, color=style.FAINT, linewidth=0.8, zorder=0)
