@@ -12,19 +12,14 @@ from derl.training.config import Run
 SKIPPED = {"run", "seed", "evaluation", "steps", "failed_at_step"}
 
 
-def require_tensorboard() -> None:
-    """Raise, saying how to get it, if tensorboardX is missing."""
+def file_format() -> tuple[Any, Any, Any]:
+    """tensorboardX's writer of event files and the messages in them, or an error that says how to get it."""
     try:
-        import tensorboardX  # noqa: F401
+        from tensorboardX.event_file_writer import EventsWriter
+        from tensorboardX.proto import event_pb2, summary_pb2
     except ImportError:
         raise DerlError("TensorBoard output needs tensorboardX: pip install 'derl[log]'") from None
-
-
-def _messages() -> tuple[Any, Any]:
-    """The messages that event files are made of; their classes are made when they are imported."""
-    from tensorboardX.proto import event_pb2, summary_pb2
-
-    return event_pb2, summary_pb2
+    return EventsWriter, event_pb2, summary_pb2
 
 
 @contextlib.contextmanager
@@ -43,16 +38,14 @@ class TensorBoard:
     """
 
     def __init__(self, folder: Path, runs: Sequence[Run], from_step: int = 0):
-        from tensorboardX.event_file_writer import EventsWriter
-
-        events, _ = _messages()
+        writer, events, _ = file_format()
         self.folder = folder / "tensorboard"
         self.writers: list[Any] = []
         with _writing(self.folder):
             for run in runs:
                 place = self.folder / self.name(run)
                 place.mkdir(parents=True, exist_ok=True)
-                self.writers.append(EventsWriter(str(place / "events")))
+                self.writers.append(writer(str(place / "events")))
                 # After a resumption, what was written past the checkpoint is superseded.
                 start = events.SessionLog(status=events.SessionLog.START)
                 self.writers[-1].write_event(events.Event(step=from_step + 1, wall_time=time.time(), session_log=start))
@@ -64,7 +57,7 @@ class TensorBoard:
 
     def write(self, rows: Sequence[dict[str, Any]]) -> None:
         """Add the rows of one evaluation."""
-        events, summaries = _messages()
+        _, events, summaries = file_format()
         with _writing(self.folder):
             for row in rows:
                 numbers = {k: v for k, v in row.items() if k not in SKIPPED and isinstance(v, int | float)}

@@ -21,7 +21,7 @@ from derl.training.memory import check_memory
 from derl.training.population import Population, alike
 from derl.training.signals import stopped_by_signals
 from derl.training.sizes import best_size
-from derl.training.tensorboard import TensorBoard, require_tensorboard
+from derl.training.tensorboard import TensorBoard, file_format
 
 PIECE_SECONDS = 0.5
 """How long one piece of compiled training should take: the wait after Ctrl-C, and between updates of the display."""
@@ -101,7 +101,7 @@ class Trainer:
         self._tensorboard: TensorBoard | None = None
         if tensorboard:
             require(folder is not None, "TensorBoard output needs a run folder (out)")
-            require_tensorboard()
+            file_format()
         self.tensorboard = tensorboard
 
     @property
