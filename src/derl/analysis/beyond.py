@@ -35,8 +35,9 @@ from derl.experiments.beyond import (
     HELD_OUT,
     HELD_OUT_SEEDS,
     HOLDING,
-    HOLDING_TASKS,
     KNOBS,
+    LARGER_TASKS,
+    NEEDED_LATER,
     SENSITIVITY_TASKS,
     UNHELD,
 )
@@ -57,7 +58,7 @@ def write_beyond(frame: pl.DataFrame, folder: Path | str, paper: pl.DataFrame | 
     paths = []
     figures = {"curves": curves_figure(results, published), "time": curves_figure(results, published, axis="seconds")}
     figures["sensitivity"] = sensitivity_figure(found)
-    for tasks, ablations in ((ABLATION_TASKS, ABLATIONS), (HOLDING_TASKS, HOLDING)):
+    for tasks, ablations in ((ABLATION_TASKS, ABLATIONS), (LARGER_TASKS, HOLDING)):
         for name, changes in ablations.items():
             figures[file_name(name)] = part_figure(results, name, changed(tasks, changes))
     for recipe, others in ((DEEP[0], UNHELD), (CHANCE, EARLY)):
@@ -106,15 +107,17 @@ def beyond_page(
     ablated = [(f"{column_name(t)}: {n}", Case.of(OWN, t, c)) for t in ABLATION_TASKS for n, c in ABLATIONS.items()]
     parts += _section("Without each part", ablated, found)
     parts += [f"![{name}]({file_name(name)}.png)" for name in ABLATIONS if file_name(name) in figures]
-    unheld = [(f"{column_name(t)}: {n}", Case.of(OWN, t, c)) for t in HOLDING_TASKS for n, c in HOLDING.items()]
+    larger = [(f"{column_name(t)}: {n}", Case.of(OWN, t, ABLATIONS[n])) for t in LARGER_TASKS for n in NEEDED_LATER]
+    parts += _section("Without some parts, larger tasks", larger, found)
+    unheld = [(f"{column_name(t)}: {n}", Case.of(OWN, t, c)) for t in LARGER_TASKS for n, c in HOLDING.items()]
     parts += _section("Without what holds the optimum", unheld, found)
     parts += [f"![{name}]({file_name(name)}.png)" for name in HOLDING if file_name(name) in figures]
     early = [("DeepSea 20, stochastic", CHANCE), *((f"the same: {name}", case) for name, case in EARLY.items())]
     parts += _section("Where chance decides", early, found)
     parts += [f"![{name}]({file_name(name)}.png)" for name in EARLY if file_name(name) in figures]
-    larger = [(column_name(c.task), c) for c in DEEP]
-    larger += [(f"{column_name(case.task)}: {name}", case) for name, case in UNHELD.items()]
-    parts += _section("Larger tasks", larger, found)
+    deep = [(column_name(c.task), c) for c in DEEP]
+    deep += [(f"{column_name(case.task)}: {name}", case) for name, case in UNHELD.items()]
+    parts += _section("Larger tasks than the paper's", deep, found)
     parts += [f"![{name}]({file_name(name)}.png)" for name in UNHELD if file_name(name) in figures]
     compared = [(column_name(t), Case.of("bootdqn", t)) for t in BASELINE_TASKS]
     parts += _section("Bootstrapped DQN with random priors", compared, found)

@@ -6,7 +6,7 @@ from derl.experiments.experiment import Experiment, Part, product
 from derl.experiments.paper import INCREMENTS, LAMBDAS
 
 SENSITIVITY_TASKS = ("DeepSea-10", "Hallway-10-10")
-TWENTY, TEN, FIVE, TWO = (tuple(range(n)) for n in (20, 10, 5, 2))
+TWENTY, FIVE, THREE, TWO = (tuple(range(n)) for n in (20, 5, 3, 2))
 HELD_OUT_SEEDS = tuple(range(1000, 1020))
 """Seeds that no hyper-parameter was chosen on."""
 
@@ -73,7 +73,15 @@ HOLDING: dict[str, dict[str, Setting]] = {
     "Adam's shortest memory, short average": {"exploiter.adam_beta2": 0.9, **SHORT_AVERAGE},
 }
 """What the two parts that hold the optimum do, where it is hardest to hold."""
-HOLDING_TASKS = ("DeepSea-30", "Hallway-30-30")
+LARGER_TASKS = ("DeepSea-30", "Hallway-30-30")
+NEEDED_LATER = (
+    "bonus as it was",
+    "no bonus, optimism alone",
+    "no mixture",
+    "explorer sees both rewards",
+    "newest weights",
+)
+"""Parts that the small tasks can do without, tried on larger ones."""
 DEEP = (
     Case.of("derl", "DeepSea-50", {"protocol.episodes": 3_000}),
     Case.of("derl", "DeepSea-100", {"protocol.episodes": 5_000, "protocol.evaluate_every": 50}),
@@ -94,6 +102,8 @@ UNHELD: dict[str, Case] = {
 }
 """The larger task without what holds it: an entropy bonus that does not fall, an epsilon at which noise counts more, a
 memory that forgets the first 1,000 episodes."""
+UNHELD_RUNS = (12, 4, 4, 2, 2)
+"""Seeds of each: the fewer differences there are to see, the more runs it takes, and one costs five minutes."""
 CHANCE = Case.of("derl", "DeepSea-20", STOCHASTIC)
 EARLY = {
     "entropy bonus that falls early": Case.of("derl", "DeepSea-20", {**STOCHASTIC, "exploiter.entropy_steps": 10_000.0})
@@ -115,7 +125,12 @@ def ablations() -> tuple[Case, ...]:
 
 def holding() -> tuple[Case, ...]:
     """The recipe without what holds the optimum."""
-    return tuple(Case.of("derl", task, changes) for task in HOLDING_TASKS for changes in HOLDING.values())
+    return tuple(Case.of("derl", task, changes) for task in LARGER_TASKS for changes in HOLDING.values())
+
+
+def larger_ablations() -> tuple[Case, ...]:
+    """The larger tasks without the parts that the small ones do not need."""
+    return tuple(Case.of("derl", task, ABLATIONS[name]) for task in LARGER_TASKS for name in NEEDED_LATER)
 
 
 def knobs() -> tuple[Case, ...]:
@@ -143,15 +158,14 @@ def beyond() -> Experiment:
         Part(sensitivity(), TWENTY),
         Part(held_out(), HELD_OUT_SEEDS[:10]),
         Part(ablations(), FIVE),
-        Part(holding(), TEN),
+        Part(holding(), FIVE),
         Part(DEEP[:1], TWENTY),
         Part(DEEP[1:], TWO),
-        Part(tuple(UNHELD.values())[2:], FIVE),
         Part(product(BASELINE_TASKS, ("bootdqn",)), FIVE),
         Part(product(PAPER_TASKS, ("derl",)), HELD_OUT_SEEDS[:5]),
         Part(knobs(), FIVE),
-        Part(tuple(UNHELD.values())[:1], TWENTY),
-        Part(tuple(UNHELD.values())[1:2], TEN),
-        Part(tuple(EARLY.values()), HELD_OUT_SEEDS[:5]),
+        Part(larger_ablations(), THREE),
+        Part(tuple(EARLY.values()), HELD_OUT_SEEDS[:2]),
+        *(Part((case,), tuple(range(runs))) for case, runs in zip(UNHELD.values(), UNHELD_RUNS, strict=True)),
     )
     return Experiment("beyond", parts, "The library's own recipe, beyond the paper")
