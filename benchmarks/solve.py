@@ -29,8 +29,9 @@ def work(task: str, episodes: int, seeds: list[int], core: int) -> None:
 
     train(20)
     print("ready", flush=True)
-    sys.stdin.readline()
-    print(json.dumps(train(episodes).select("seed", "evaluation", "return").to_dict(as_series=False)), flush=True)
+    if sys.stdin.readline():
+        results = train(episodes).select("seed", "evaluation", "return")
+        print(json.dumps(results.to_dict(as_series=False)), flush=True)
 
 
 def main() -> None:
@@ -43,14 +44,14 @@ def main() -> None:
     if options.worker:
         share = json.loads(options.worker)
         return work(options.task, options.episodes, share["seeds"], share["core"])
-    cores = sorted(os.sched_getaffinity(0))
+    cores = sorted(os.sched_getaffinity(0))[: options.seeds]
     workers = []
     for i, core in enumerate(cores):
         share = json.dumps({"seeds": list(range(i, options.seeds, len(cores))), "core": core})
         command = [sys.executable, __file__, options.task, "--episodes", str(options.episodes), "--worker", share]
         workers.append(subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True))
-    for worker in workers:
-        assert worker.stdout.readline() == "ready\n"
+    if any(worker.stdout.readline() != "ready\n" for worker in workers):
+        sys.exit("a worker could not train; what it printed is above")
     begun = time.perf_counter()
     for worker in workers:
         worker.stdin.write("\n")

@@ -1,6 +1,5 @@
 """Training from Python in a few lines."""
 
-import dataclasses
 import operator
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -13,7 +12,6 @@ from derl.analysis.result import Result
 from derl.bonuses.base import AnyBonus
 from derl.core.errors import require
 from derl.envs.base import AnyEnvironment
-from derl.envs.registry import family
 from derl.experiments.builtin import find_experiment
 from derl.experiments.experiment import Experiment, from_data
 from derl.experiments.planner import results_of
@@ -24,32 +22,35 @@ from derl.training.checkpoint import load_checkpoint, read_metadata
 from derl.training.config import Config, expand
 from derl.training.folder import RunFolder
 from derl.training.recipes import recipe as make_recipe
+from derl.training.recipes import with_parts
 from derl.training.trainer import Progress, Trainer
 
 DEFAULT_RECIPE = "derl"
 
 
 def configure(
-    task: str | AnyEnvironment,
-    recipe: str = DEFAULT_RECIPE,
+    task: str | AnyEnvironment | Config,
+    recipe: str | None = None,
     *,
-    explorer: AnyAgent | None = None,
-    bonus: AnyBonus | None = None,
-    exploiter: AnyAgent | None = None,
+    explorer: AnyAgent | str | None = None,
+    bonus: AnyBonus | str | None = None,
+    exploiter: AnyAgent | str | None = None,
     env_options: Mapping[str, Any] | None = None,
     **settings: Any,
 ) -> Config:
-    """A recipe with parts and settings of your own.
+    """A recipe (by default `derl`), or another configuration, with parts and settings of your own.
 
-    `settings` are named as on the command line, with `__` for the dot: `bonus__scale=0.1`, `protocol__episodes=5_000`.
+    Parts are objects, or names of kinds as on the command line (`exploiter="dqn"`); `exploiter="none"` leaves the
+    exploiter out. `settings` are named as on the command line, with `__` for the dot: `bonus__scale=0.1`,
+    `protocol__episodes=5_000`.
     """
-    if isinstance(task, str):
-        config = make_recipe(recipe, task, **(env_options or {}))
+    if isinstance(task, Config):
+        require(recipe is None, "a configuration is whole: leave the recipe out, or give a task instead")
+        require(not env_options, "a configuration has its task's options: change one as env_options__NAME=value")
+        config = task
     else:
-        like = "Hallway-10-10" if family(task) == "Hallway" else "DeepSea-10"
-        config = dataclasses.replace(make_recipe(recipe, like), task=task.name, env=task)
-    parts = {"explorer": explorer, "bonus": bonus, "exploiter": exploiter}
-    config = dataclasses.replace(config, **{name: part for name, part in parts.items() if part is not None})
+        config = make_recipe(recipe or DEFAULT_RECIPE, task, **(env_options or {}))
+    config = with_parts(config, explorer, exploiter, bonus)
     for name, value in settings.items():
         config = config.with_value(name.replace("__", "."), value)
     return config
@@ -57,7 +58,7 @@ def configure(
 
 def train(
     task: str | AnyEnvironment | Config,
-    recipe: str = DEFAULT_RECIPE,
+    recipe: str | None = None,
     *,
     seeds: int | Sequence[int] = 5,
     vary: Mapping[str, Sequence[float]] | None = None,
@@ -73,10 +74,10 @@ def train(
 
     `task` is a name such as "DeepSea-10", an `Environment`, or a whole `Config`. `seeds` is how many (0, 1, ...) or
     which. `vary` maps settings to values: `{"bonus.scale": [0.1, 1, 10]}`. With `out`, results and a checkpoint are
-    kept in that folder and `derl.resume` can go on after an interruption; with `tensorboard` also TensorBoard files.
+    kept in that folder and `derl.resume` can continue after an interruption; with `tensorboard` also TensorBoard files.
     Everything else is passed to `configure`.
     """
-    config = task if isinstance(task, Config) else configure(task, recipe, **settings)
+    config = configure(task, recipe, **settings)
     # As plain numbers: they may come out of an array, and are written down as text.
     chosen = list(range(seeds)) if isinstance(seeds, int) else [operator.index(seed) for seed in seeds]
     values = {path: [float(value) for value in some] for path, some in (vary or {}).items()}
@@ -89,28 +90,27 @@ def train(
         checkpoint_seconds=checkpoint_seconds,
         tensorboard=tensorboard,
     )
-    if folder is not None:
-        # Last: parts that do not fit each other must not leave a folder in the way of those that do.
-        folder.create(config, chosen, values, trainer.group_size)
-    return finish(trainer, config, show)
+    if folder is None:
+        return finish(trainer, config, show)
+    # Not before: parts that do not fit each other must not leave a folder in the way of those that do.
+    folder.create(config, chosen, values, trainer.group_size)
+    with folder.held():
+        return finish(trainer, config, show)
 
 
 def resume(out: str | Path, *, config: Config | None = None, show=None, cores: int | None = None) -> Result:
-    """Go on with an interrupted run. `config` is needed only if it has parts of your own making."""
+    """Continue an interrupted run. `config` is needed only if it has parts of your own making."""
     folder, config, trainer = open_run(out, config, cores)
     folder.check_versions(config)
-    trainer.resume()
-    return finish(trainer, config, show)
+    with folder.held():
+        trainer.resume()
+        return finish(trainer, config, show)
 
 
 def finish(trainer: Trainer, config: Config, show: Callable[[Progress], None] | None) -> Result:
     """Train to the end and give the result."""
     use_compilation_cache()
-    try:
-        frame = trainer.train(show)
-    finally:
-        if trainer.folder is not None:
-            trainer.folder.unlock()
+    frame = trainer.train(show)
     return Result(config, trainer.runs, frame, trainer.merged(), trainer.clock, trainer.folder)
 
 

@@ -4,9 +4,10 @@ import dataclasses
 
 import pytest
 
+import derl
 from derl import A2C, DQN, ICM, PPO, RIDE, RND, Count, HashCount, NoBonus, recipe
-from derl.core.errors import DerlError
-from derl.envs import PAPER_TASKS
+from derl.core.errors import DerlError, UnknownNameError
+from derl.envs import PAPER_TASKS, DeepSea, Hallway
 from derl.training.algorithm import Decoupling
 from derl.training.config import Protocol, expand, from_json, to_json
 from derl.training.recipes import RECIPES, TABLE_1
@@ -207,3 +208,63 @@ def test_what_would_have_no_effect_or_a_wrong_one_is_refused():
 def test_a_misspelt_choice_is_named_with_the_near_one(path, value, near):
     with pytest.raises(DerlError, match=f"'{value}'; did you mean {near}"):
         recipe("dea2c-count", "DeepSea-5").with_value(path, value).check()
+
+
+def test_parts_by_name_or_object_and_none_at_all():
+    plain = derl.configure("Hallway-5-5", "dea2c-count")
+    assert derl.configure("Hallway-5-5", "dea2c-count", exploiter=None) == plain
+    alone = derl.configure("Hallway-5-5", "dea2c-count", exploiter="none", bonus="rnd")
+    assert alone.exploiter is None
+    assert isinstance(alone.bonus, RND)
+    # By its name a part has the settings of the recipe that has it; as an object, its own.
+    named = derl.configure("Hallway-5-5", "dea2c-count", exploiter="dqn").exploiter
+    assert named == recipe("dedqn-count", "Hallway-10-10").exploiter
+    assert derl.configure("Hallway-5-5", "dea2c-count", exploiter=DQN()).exploiter == DQN() != named
+    with pytest.raises(UnknownNameError, match="did you mean dqn"):
+        derl.configure("Hallway-5-5", "dea2c-count", exploiter="dqnn")
+
+
+def test_a_configuration_can_be_changed_further():
+    config = derl.configure("DeepSea-5", "a2c-count", bonus__scale=0.5)
+    changed = derl.configure(config, bonus__increment=2.0, env_options__mapping_seed=7)
+    assert (changed.bonus.scale, changed.bonus.increment, changed.make_env().mapping_seed) == (0.5, 2.0, 7)
+    with pytest.raises(UnknownNameError, match="nonsense"):
+        derl.train(config, nonsense=5)
+    with pytest.raises(DerlError, match="leave the recipe out"):
+        derl.train(config, "dea2c-count")
+    with pytest.raises(DerlError, match="env_options__NAME"):
+        derl.train(config, env_options={"mapping_seed": 7})
+
+
+def test_an_environment_object_has_its_own_options():
+    with pytest.raises(DerlError, match="where you make it"):
+        derl.configure(DeepSea(5), "a2c-count", env_options={"mapping_seed": 7})
+    with pytest.raises(DerlError, match="where you make it"):
+        derl.configure(DeepSea(5), "a2c-count", env_options__mapping_seed=7).check()
+
+
+def test_a_kind_of_hallway_has_hallways_settings():
+    class LongHallway(Hallway):
+        """Still a hallway."""
+
+    assert derl.configure(LongHallway(5, 5), "a2c").explorer == recipe("a2c", "Hallway-10-10").explorer
+
+
+def test_another_explorer_is_asked_for_the_policy_that_acted():
+    # DeA2C's own weights divide by the explorer after its update; a greedy one may then give its action no chance.
+    assert derl.configure("DeepSea-5", "dea2c-count").decoupling.denominator == "updated"
+    assert derl.configure("DeepSea-5", "dea2c-count", explorer="optimistic-dqn").decoupling.denominator == "collected"
+
+
+def test_a_bonus_by_name_is_measured_as_the_one_before_it():
+    changed = derl.configure("DeepSea-5", "derl", explorer="a2c", bonus="rnd").bonus
+    assert changed == recipe("derl-rnd", "DeepSea-5").bonus
+    assert derl.configure("DeepSea-5", "derl", explorer="a2c", bonus="icm").bonus.normalise == "recent"
+    assert derl.configure("DeepSea-5", "dea2c-count", bonus="icm").bonus == recipe("a2c-icm", "DeepSea-5").bonus
+
+
+def test_rollouts_are_kept_only_for_who_learns_from_them():
+    assert derl.configure("DeepSea-5", "dea2c-count", decoupling__replay_segments=4).check()
+    for name in ("derl", "dedqn-count", "a2c-count"):
+        with pytest.raises(DerlError, match="replay_segments is for an exploiter that learns from rollouts"):
+            derl.configure("DeepSea-5", name, decoupling__replay_segments=4).check()

@@ -2,11 +2,13 @@
 
 import dataclasses
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import time
 
+import equinox as eqx
 import jax
 import numpy as np
 import pytest
@@ -15,6 +17,7 @@ from safetensors.numpy import load_file
 
 import derl
 from derl.bonuses import ICM
+from derl.cli.display import compact, duration
 from derl.core.errors import DerlError
 from derl.training.config import expand
 from derl.training.folder import RunFolder
@@ -116,7 +119,8 @@ def test_a_folder_in_use_or_taken_is_refused(trained):
     assert (trained.folder.path / "results.parquet").read_bytes() == before
 
 
-def test_resuming_a_finished_run_gives_its_results(trained):
+def test_resuming_a_finished_run_gives_its_results(trained, monkeypatch):
+    monkeypatch.setattr(Population, "compile", lambda *args, **options: pytest.fail("there is nothing left to compile"))
     again = derl.resume(trained.folder.path)
     assert_frame_equal(again.frame, trained.frame)
 
@@ -264,7 +268,7 @@ def test_an_interruption_before_the_training_says_how_to_go_on(tmp_path, monkeyp
         raise KeyboardInterrupt
 
     monkeypatch.setattr(Population, "compile", interrupted)
-    with pytest.raises(Interrupted, match=r"before the training, all saved; continue with: derl resume .*run$"):
+    with pytest.raises(Interrupted, match=r"before the training; continue with: derl resume .*run$"):
         derl.train("DeepSea-5", "a2c", seeds=3, cores=1, population_size=2, out=tmp_path / "run", **SMALL)
     # Nothing was saved yet but what is to be done, and in which groups.
     assert RunFolder(tmp_path / "run").group_size() == 2
@@ -284,3 +288,27 @@ def test_populations_are_as_large_as_caches_like():
     }
     assert 1 <= sizes["DeepSea-30"] < sizes["DeepSea-10"] <= 16
     assert Trainer(expand(recipe("dea2c-count", "DeepSea-30"), range(20)), cores=1, population_size=10).group_size == 10
+
+
+def test_a_damaged_checkpoint_leaves_the_folder_free(tmp_path, trained):
+    folder = tmp_path / "run"
+    shutil.copytree(trained.folder.path, folder)
+    (folder / "checkpoint.safetensors").write_bytes(b"nothing")
+    for _ in range(2):
+        with pytest.raises(DerlError, match="damaged"):
+            derl.resume(folder)
+
+
+def test_progress_of_runs_that_all_failed_and_of_a_first_piece():
+    trainer = Trainer(expand(recipe("a2c-count", "DeepSea-4"), range(3)), cores=1, population_size=2)
+    trainer.start()
+    trainer.rows = [{"explorer_return": 0.5, "return": float("nan"), "failed_at_step": 20}] * 3
+    first = trainer._progress(float("nan"))
+    assert first.failed == 3
+    assert np.isnan(first.exploiter_return)
+    assert (compact(first.steps_per_second), duration(first.seconds_left)) == ("?", "?")
+    # The copy that fills up the second group does not count.
+    trainer.states[1] = eqx.tree_at(
+        lambda s: s.collector.episodes, trainer.states[1], replace_fn=lambda n: n.at[1].add(9)
+    )
+    assert trainer._progress(1.0).episodes == 0

@@ -18,6 +18,8 @@ console = Console(highlight=False)
 
 def compact(number: float) -> str:
     """12345 as 12.3k."""
+    if math.isnan(number):
+        return "?"
     for limit, unit in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
         if abs(number) >= limit:
             return f"{number / limit:.3g}{unit}"
@@ -62,7 +64,7 @@ class Shower:
             cells = [f"[dim]{name}[/] [bold]{text}[/]" for name, text in self.fields(p)]
             grid.add_row(self.title, bar, f"{p.steps / p.total_steps:4.0%}", *cells)
             self.live.update(grid)
-        elif time.monotonic() - self.shown > self.every:
+        elif time.monotonic() - self.shown > self.every and not math.isnan(p.steps_per_second):
             self.shown = time.monotonic()
             text = "  ".join(f"{name} {text}" for name, text in self.fields(p))
             console.print(f"{self.title}  {p.steps / p.total_steps:4.0%}  {text}", soft_wrap=True)

@@ -4,13 +4,15 @@ import importlib
 import sys
 
 from derl._version import __version__
+from derl.cli.display import fail
 from derl.cli.modules import remember_modules
-from derl.core.errors import DerlError
+from derl.core.errors import DerlError, UnknownNameError
 from derl.experiments.machine import stay_on_cpu
+from derl.training.trainer import Interrupted
 
 COMMANDS = {
     "train": "train a recipe on a task",
-    "resume": "go on with an interrupted run",
+    "resume": "continue an interrupted run",
     "evaluate": "evaluate the policies of a run",
     "watch": "watch both policies of a run act, in the terminal and as a GIF",
     "plot": "draw a run's learning curves and what decoupling does",
@@ -19,7 +21,7 @@ COMMANDS = {
     "demo": "A2C and DeA2C with Count on DeepSea-10, beside the published numbers",
     "reproduce": "run one of the paper's experiments, beside the published numbers",
     "sweep": "run an experiment described in a file",
-    "status": "show what is in the store, and what of an experiment is left",
+    "status": "show the store, and how much of an experiment remains",
     "store": "take results out of the store, or into it",
     "bench": "measure speed and memory",
 }
@@ -47,43 +49,18 @@ def usage() -> str:
 def main(argv: list[str] | None = None) -> int:
     """Run a command; the value is the exit code."""
     args = sys.argv[1:] if argv is None else argv
+    modules = []
+    while len(args) > 1 and args[0] == "--import":
+        modules.append(args[1])
+        args = args[2:]
     if not args or args[0] in ("-h", "--help"):
         print(usage())
         return 0 if args else 2
-    modules = []
-    while len(args) > 1 and args[0] == "--import":
-        # A user's own module, which registers tasks, agents or bonuses by name.
-        modules.append(args[1])
-        args = args[2:]
-    remember_modules(modules)
-    if args and args[0] in PLANNING:
-        # Before the user's modules, which may make arrays.
-        stay_on_cpu()
-    for module in modules:
-        sys.path.insert(0, "")
-        try:
-            importlib.import_module(module)
-        except ModuleNotFoundError as error:
-            print(f"derl: error: cannot import {module} ({error}); is it in this folder?", file=sys.stderr)
-            return 2
-        except DerlError as error:
-            print(f"derl: error: cannot import {module}: {error}", file=sys.stderr)
-            return 2
-    if not args:
-        print(usage())
-        return 2
     if args[0] == "--version":
         print(f"derl {__version__}")
         return 0
-    # Imports that take a second come after the cheap answers.
-    from derl.cli.display import fail
-    from derl.core.errors import UnknownNameError
-    from derl.training.trainer import Interrupted
-
     try:
-        if args[0] not in COMMANDS:
-            raise UnknownNameError("command", args[0], COMMANDS)
-        importlib.import_module(f"derl.cli.{args[0]}").main(args[1:])
+        run(args[0], args[1:], modules)
     except Interrupted as error:
         fail(str(error))
         return 130
@@ -100,6 +77,30 @@ def main(argv: list[str] | None = None) -> int:
         fail("interrupted; what was last saved is intact")
         return 130
     return 0
+
+
+def run(command: str, args: list[str], modules: list[str]) -> None:
+    """Run a command after loading the user's modules, which register tasks, agents or bonuses by name."""
+    if command not in COMMANDS:
+        raise UnknownNameError("command", command, COMMANDS)
+    if command in PLANNING:
+        # Before the user's modules, which may make arrays.
+        stay_on_cpu()
+    remember_modules(modules)
+    for module in modules:
+        load(module)
+    importlib.import_module(f"derl.cli.{command}").main(args)
+
+
+def load(module: str) -> None:
+    """Import a user's module, which may be in the folder the command was typed in."""
+    sys.path.insert(0, "")
+    try:
+        importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        raise DerlError(f"cannot import {module} ({error}); is it in this folder?") from None
+    except DerlError as error:
+        raise DerlError(f"cannot import {module}: {error}") from None
 
 
 if __name__ == "__main__":

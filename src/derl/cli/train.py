@@ -17,7 +17,6 @@ from derl.api import DEFAULT_RECIPE, train
 from derl.bonuses.base import AnyBonus
 from derl.cli.display import console, showing
 from derl.core.errors import DerlError, require
-from derl.envs import make
 from derl.envs.base import AnyEnvironment
 from derl.envs.registry import family
 from derl.experiments.choosing import check_count
@@ -25,6 +24,7 @@ from derl.training import recipes
 from derl.training.algorithm import Decoupling
 from derl.training.config import Config, Protocol
 from derl.training.folder import RunFolder
+from derl.training.loop import weighs_nothing
 
 
 @dataclasses.dataclass(frozen=True)
@@ -172,15 +172,8 @@ def base_config(args: list[str], task: str, env_options: dict[str, Any]) -> Conf
         config = dataclasses.replace(config, task=task or config.task, env_options=options)
     else:
         config = recipes.recipe(peek(args, "--recipe") or DEFAULT_RECIPE, task, **env_options)
-    hallway = family(make(config.task, **config.env_options)) == "Hallway"
     explorer, exploiter, bonus = (peek(args, f"--{part}-kind") for part in ("explorer", "exploiter", "bonus"))
-    if explorer is not None:
-        config = dataclasses.replace(config, explorer=recipes.agent_of(explorer, hallway))
-    if exploiter == "none":
-        config = dataclasses.replace(config, exploiter=None)
-    elif exploiter is not None:
-        config = dataclasses.replace(config, exploiter=recipes.agent_of(exploiter, hallway, exploits=True))
-    return config if bonus is None else recipes.with_bonus(config, bonus, hallway)
+    return recipes.with_parts(config, explorer, exploiter, bonus)
 
 
 def earlier_run(args: list[str]) -> RunFolder | None:
@@ -278,12 +271,16 @@ def report(result: Result) -> None:
 def main(args: list[str]) -> None:
     """Train, and report."""
     command, config = parse(args)
+    vary = parse_vary(command.vary)
+    if weighs_nothing(config.explorer_reward, config.bonus) and (config.bonus.scale != 1 or "bonus.scale" in vary):
+        note = "bonus.scale changes nothing here: the explorer's bonus is divided by its own recent size"
+        console.print(note, soft_wrap=True)
     out = command.out or default_folder(config)
     with showing(f"{config.task} {config.recipe}", config.exploiter is not None) as show:
         result = train(
             config,
             seeds=parse_seeds(command.seeds),
-            vary=parse_vary(command.vary),
+            vary=vary,
             out=out,
             show=show,
             cores=command.cores,

@@ -16,7 +16,7 @@ from derl.experiments.identity import run_key
 from derl.experiments.planner import Job, Member, steps_of
 from derl.experiments.store import Entry, Store
 from derl.training.checkpoint import read_metadata, write_atomically
-from derl.training.folder import RunFolder
+from derl.training.folder import CHECKPOINT, RunFolder
 from derl.training.trainer import Progress, Trainer
 from derl.training.version import ENGINE
 
@@ -53,7 +53,7 @@ def begun_jobs(store: Path) -> Iterator[Job]:
             job = from_data(json.loads(path.read_text()))
         except (DerlError, ValueError, KeyError, OSError):
             continue
-        if (path.parent / "checkpoint.safetensors").exists() and job.name == path.parent.name:
+        if (path.parent / CHECKPOINT).exists() and job.name == path.parent.name:
             yield job
 
 
@@ -123,24 +123,33 @@ def execute(store: Path, job: Job, show: Callable[[Progress], None], checkpoint_
     with writing():
         folder.path.mkdir(parents=True, exist_ok=True)
         folder.lock()
-        write_atomically(folder.path / RECIPE, json.dumps(to_data(job)).encode())
+    with folder.held():
+        with writing():
+            write_atomically(folder.path / RECIPE, json.dumps(to_data(job)).encode())
+        trainer = begin(job, folder, checkpoint_seconds)
+        frame = trainer.train(show)
+        with writing():
+            enter(store, job, frame, trainer.core_seconds / len(job.members))
+    shutil.rmtree(folder.path, ignore_errors=True)
+
+
+def begin(job: Job, folder: RunFolder, checkpoint_seconds: float) -> Trainer:
+    """A job's trainer, where its checkpoint left it."""
     runs = [member.run for member in job.members]
-    trainer = SavingTrainer(runs, folder, cores=1, group_size=len(runs), checkpoint_seconds=checkpoint_seconds)
+
+    def fresh() -> Trainer:
+        return SavingTrainer(runs, folder, cores=1, group_size=len(runs), checkpoint_seconds=checkpoint_seconds)
+
+    trainer = fresh()
     try:
         trainer.resume()
     except DerlError:
         # A damaged checkpoint costs time, not results.
         with writing():
             folder.checkpoint.unlink(missing_ok=True)
-        trainer = SavingTrainer(runs, folder, cores=1, group_size=len(runs), checkpoint_seconds=checkpoint_seconds)
+        trainer = fresh()
         trainer.start()
-    try:
-        frame = trainer.train(show)
-        with writing():
-            enter(store, job, frame, trainer.core_seconds / len(runs))
-    finally:
-        folder.unlock()
-    shutil.rmtree(folder.path, ignore_errors=True)
+    return trainer
 
 
 def enter(store: Path, job: Job, frame: pl.DataFrame, seconds: float) -> None:

@@ -1,7 +1,8 @@
 """A worker process: takes jobs on its standard input, one line each, and says on its standard output how they go.
 
-It is started as `python -m derl.experiments.worker STORE CORE SECONDS [MODULE ...]`. Its core is fixed before JAX
-starts: XLA then uses a single thread and runs operations where they are called, which is a quarter faster than a pool.
+It is started as `python -m derl.experiments.worker STORE CORE SECONDS [MODULE ...]`. Its core is fixed before
+the first array is made, when XLA starts: it then has a single thread and runs operations where they are called, which
+is a quarter faster than a pool.
 """
 
 import contextlib
@@ -15,6 +16,11 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+from derl.core.errors import DerlError
+from derl.experiments.jobs import WriteError, execute, from_data
+from derl.training.cache import use_compilation_cache
+from derl.training.trainer import Interrupted
 
 
 def speaker() -> Callable[..., None]:
@@ -54,12 +60,6 @@ def main(argv: list[str]) -> int:
     sys.path.insert(0, "")
     for module in modules:
         importlib.import_module(module)
-    # JAX starts with these: not before the core is fixed.
-    from derl.core.errors import DerlError
-    from derl.experiments.jobs import WriteError, execute, from_data
-    from derl.training.cache import use_compilation_cache
-    from derl.training.trainer import Interrupted
-
     use_compilation_cache()
     say(ready=True)
     for line in sys.stdin:

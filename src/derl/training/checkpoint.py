@@ -19,8 +19,6 @@ from derl.core.errors import DerlError
 
 FORMAT = "derl-checkpoint"
 VERSION = 2
-READS = ("1", "2")
-"""Version 1 had every array whole."""
 
 
 def write_atomically(path: Path, data: bytes) -> None:
@@ -109,18 +107,17 @@ def _header(path: Path) -> dict[str, str]:
         raise DerlError(f"{path} is damaged or not a checkpoint ({error}); nothing was changed") from None
     if header.get("format") != FORMAT:
         raise DerlError(f"{path} was not written by derl; nothing was changed")
-    if header.get("version") not in READS:
+    if header.get("version") != str(VERSION):
         raise DerlError(
             f"{path} has format {header.get('version')}, this derl reads {VERSION}; use the derl that wrote it"
         )
-    sums = _checksums(path, header)
-    if sums and sums.get("") != checksum((header.get("metadata", "") + header.get("lengths", "")).encode()):
+    if _checksums(path, header).get("") != checksum((header.get("metadata", "") + header.get("lengths", "")).encode()):
         raise DerlError(f"{path} is damaged (its header is not what was written); nothing was changed")
     return header
 
 
 def _checksums(path: Path, header: dict[str, str]) -> dict[str, int]:
-    """The checksum of each array, and of the header as that of ""; empty in a file from before there were any."""
+    """The checksum of each array, and of the header as that of ""."""
     try:
         return dict(json.loads(header.get("checksums", "{}")))
     except (ValueError, TypeError) as error:
@@ -139,7 +136,7 @@ def load_checkpoint(path: Path, template: Any) -> Any:
                 raise DerlError(f"{path} belongs to another configuration or version of derl (it differs at {odd})")
             values = {name: file.get_tensor(name) for name in expected}
             sums = _checksums(path, header)
-            odd = [name for name, value in values.items() if sums and sums.get(name) != checksum(value.tobytes())]
+            odd = [name for name, value in values.items() if sums.get(name) != checksum(value.tobytes())]
             if odd:
                 raise DerlError(f"{path} is damaged ({odd[0]} is not what was written); nothing was changed")
             values |= {name: whole(values[name], length) for name, length in lengths.items()}

@@ -91,21 +91,34 @@ class Config:
             if part is not None:
                 check_choices(part)
                 part.check()
-        decoupling = self.decoupling
+        self._check_together()
+        env = self.make_env()
+        self.protocol.budget(env)
+        if shapes:
+            # What only the parts themselves can tell (a bonus that needs discrete observations, a memory too small).
+            eqx.filter_eval_shape(lambda k: blank_run(self.algorithm(), k), jax.random.key(0))
+        return self
+
+    def _check_together(self) -> None:
+        """Raise if parts that make sense alone do not make sense together."""
+        decoupling, alone = self.decoupling, self.exploiter is None
         alphas = (decoupling.alpha_explorer, decoupling.alpha_exploiter)
         require(
-            self.exploiter is not None or not any(alphas),
-            "decoupling: a divergence constraint needs an exploiter; this recipe has none",
+            not (alone and any(alphas)), "decoupling: a divergence constraint needs an exploiter; this recipe has none"
         )
         for seat, agent, alpha in zip(("explorer", "exploiter"), (self.explorer, self.exploiter), alphas, strict=True):
             require(
                 not alpha or agent is None or agent.constrainable,
                 f"decoupling: {type(agent).__name__} heeds no divergence constraint; set alpha_{seat} to 0",
             )
-        require(self.exploiter is not None or not decoupling.mixture, "decoupling: a mixture needs an exploiter")
+        require(not (alone and decoupling.mixture), "decoupling: a mixture needs an exploiter; set mixture to 0")
         require(
             not decoupling.mixture or decoupling.denominator == "collected",
             "decoupling: in a mixture importance weights divide by who acted: set denominator to collected",
+        )
+        require(
+            not decoupling.replay_segments or (self.exploiter is not None and self.exploiter.uses_rollout),
+            "decoupling: replay_segments is for an exploiter that learns from rollouts (a2c, ppo); set it to 0",
         )
         require(
             not (self.explorer.recomputes and getattr(self.bonus, "looks", "") == "successor_after_reset"),
@@ -116,12 +129,10 @@ class Config:
             not (self.explorer.recomputes and self.normalise_observations),
             "an explorer that recomputes its bonus needs observations as they are: turn normalise_observations off",
         )
-        env = self.make_env()
-        self.protocol.budget(env)
-        if shapes:
-            # What only the parts themselves can tell (a bonus that needs discrete observations, a memory too small).
-            eqx.filter_eval_shape(lambda k: blank_run(self.algorithm(), k), jax.random.key(0))
-        return self
+        require(
+            self.env is None or not self.env_options,
+            f"{self.task} is an environment object: give it its options where you make it, not as env_options",
+        )
 
     def algorithm(self) -> Algorithm:
         """The compiled loop's view of this configuration."""

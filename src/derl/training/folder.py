@@ -1,10 +1,11 @@
 """A run's folder: its configuration, results and checkpoint, used by one process at a time."""
 
+import contextlib
 import fcntl
 import io
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +40,7 @@ class RunFolder:
     def create(
         self, config: Config, seeds: Sequence[int], vary: Mapping[str, Sequence[float]], group_size: int
     ) -> None:
-        """Make the folder and write down what will run. Refuses a folder that already holds something."""
+        """Make the folder, claim it, and write down what will run. Refuses one that already holds something."""
         try:
             self.path.mkdir(parents=True, exist_ok=True)
             taken = any(child.name != LOCK for child in self.path.iterdir())
@@ -48,7 +49,6 @@ class RunFolder:
         holds_run = (self.path / CONFIG).exists()
         hint = f"continue it with 'derl resume {self.path}', or choose another" if holds_run else "choose another"
         require(not taken, f"{self.path} is not empty: {hint} with --out")
-        self.lock()
         data = {
             "derl": __version__,
             "versions": versions_of(config),
@@ -57,7 +57,12 @@ class RunFolder:
             "group_size": group_size,
             "config": json.loads(to_json(config)),
         }
-        write_atomically(self.path / CONFIG, json.dumps(data, indent=2).encode())
+        self.lock()
+        try:
+            write_atomically(self.path / CONFIG, json.dumps(data, indent=2).encode())
+        except DerlError:
+            self.unlock()
+            raise
 
     def open(self) -> tuple[Config, list[int], dict[str, list[float]]]:
         """What the folder's run is: its configuration, seeds and varied numbers."""
@@ -77,25 +82,29 @@ class RunFolder:
         data = self._described()
         return data["seeds"], data["vary"]
 
-    def group_size(self) -> int | None:
-        """How many runs are trained in one compiled program: another number may round differently.
-
-        None if nobody wrote it down.
-        """
-        if "group_size" in self._described():
-            return self._described()["group_size"]
-        return read_metadata(self.checkpoint)["group_size"] if self.checkpoint.exists() else None
+    def group_size(self) -> int:
+        """How many runs are trained in one compiled program: another number may round differently."""
+        return self._described()["group_size"]
 
     def _described(self) -> dict[str, Any]:
         path = self.path / CONFIG
         require(path.exists(), f"{self.path} is not a run folder (it has no {CONFIG})")
         try:
             data = json.loads(path.read_text())
-            missing = {"config", "seeds", "vary"} - set(data)
+            missing = {"config", "seeds", "vary", "group_size"} - set(data)
         except (OSError, ValueError, TypeError) as error:
             raise DerlError(f"{path} is damaged ({error})") from None
         require(not missing, f"{path} is damaged (it lacks {', '.join(sorted(missing))})")
         return data
+
+    @contextlib.contextmanager
+    def held(self) -> Iterator[None]:
+        """Keep the folder from other processes while in here."""
+        self.lock()
+        try:
+            yield
+        finally:
+            self.unlock()
 
     def lock(self) -> None:
         """Claim the folder for this process until it ends."""

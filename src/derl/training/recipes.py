@@ -12,17 +12,14 @@ import equinox as eqx
 from derl.agents import A2C, DQN, PPO, AnyAgent, OptimisticDQN, make_agent
 from derl.bonuses import ICM, RIDE, RND, Count, HashCount, NoBonus, make_bonus
 from derl.bonuses.base import AnyBonus
-from derl.core.errors import UnknownNameError
-from derl.envs import make
-from derl.envs.registry import family
+from derl.core.errors import UnknownNameError, require
+from derl.envs import Hallway, make
+from derl.envs.base import AnyEnvironment
 from derl.training.algorithm import Decoupling
 from derl.training.config import Config, Protocol
 from derl.training.own import AGENTS as OWN_AGENTS
 from derl.training.own import BONUSES as OWN_BONUSES
 from derl.training.own import OWN, own_recipe
-
-Family = str
-"""DeepSea or Hallway; other tasks use DeepSea's settings."""
 
 
 def a2c(hallway: bool) -> A2C:
@@ -114,16 +111,17 @@ def bonus_of(algorithm: str, bonus: str, hallway: bool) -> AnyBonus:
 
 
 def with_bonus(config: Config, bonus: str, hallway: bool) -> Config:
-    """A configuration with the bonus of another recipe: of the library's own, if it has the library's own explorer."""
-    if isinstance(config.explorer, OptimisticDQN) and bonus in OWN_BONUSES:
+    """A configuration with the bonus of another recipe: of the library's own, if its present one is measured so."""
+    optimistic = isinstance(config.explorer, OptimisticDQN)
+    if bonus in OWN_BONUSES and (optimistic or config.bonus.normalise == "recent"):
         made, optimism = OWN_BONUSES[bonus]
-        return replace(config, bonus=made, explorer=replace(config.explorer, optimism=optimism))
-    made = bonus_of("a2c", bonus, hallway)
-    if config.explorer.recomputes:
+        explorer = replace(config.explorer, optimism=optimism) if optimistic else config.explorer
+        return replace(config, bonus=made, explorer=explorer)
+    # Whatever the explorer weighs its bonus against (what is untried, say), the new one is to be as large.
+    made = replace(bonus_of("a2c", bonus, hallway), normalise=config.bonus.normalise)
+    if config.explorer.recomputes and getattr(made, "looks", "") == "successor_after_reset":
         # The paper's choice needs what follows a reset, which a memory of steps does not have.
-        looks = {"looks": "state"} if getattr(made, "looks", "") == "successor_after_reset" else {}
-        # An optimistic explorer weighs its bonus against what is untried, whatever the bonus's own size.
-        made = replace(made, normalise=config.bonus.normalise, **looks)
+        made = replace(made, looks="state")
     return replace(config, bonus=made)
 
 
@@ -150,17 +148,46 @@ RECIPES = (*TABLE_1, *DESCRIPTIONS)
 """Every recipe."""
 
 
-def recipe(name: str, task: str, **env_options) -> Config:
-    """The named recipe for a task."""
+def with_parts(
+    config: Config,
+    explorer: AnyAgent | str | None = None,
+    exploiter: AnyAgent | str | None = None,
+    bonus: AnyBonus | str | None = None,
+) -> Config:
+    """A configuration with other parts: objects, or the names of kinds, which come with their recipes' settings.
+
+    None leaves a part as it is; the exploiter "none" leaves it out.
+    """
+    hallway = isinstance(config.make_env(), Hallway)
+    if explorer is not None:
+        made = agent_of(explorer, hallway) if isinstance(explorer, str) else explorer
+        # Only a policy that samples can be asked after its update: a greedy one may give what it did no chance at all.
+        decoupling = replace(config.decoupling, denominator="collected")
+        config = replace(config, explorer=made, decoupling=decoupling)
+    if exploiter is not None:
+        known = None if exploiter == "none" else exploiter
+        made = agent_of(known, hallway, exploits=True) if isinstance(known, str) else known
+        config = replace(config, exploiter=made)
+    if bonus is not None:
+        config = with_bonus(config, bonus, hallway) if isinstance(bonus, str) else replace(config, bonus=bonus)
+    return config
+
+
+def recipe(name: str, task: str | AnyEnvironment, **env_options) -> Config:
+    """The named recipe for a task. Tasks other than Hallways, also your own, have DeepSea's settings."""
     key = name.lower()
     if key not in RECIPES:
         raise UnknownNameError("recipe", name, RECIPES)
+    if not isinstance(task, str):
+        require(not env_options, f"{task.name} is already made: give it its options where you make it")
+        like = "Hallway-10-10" if isinstance(task, Hallway) else "DeepSea-10"
+        return replace(recipe(key, like), task=task.name, env=task)
     env = make(task, **env_options)
     # However the task was written: deepsea-10 is DeepSea-10.
     task = env.name
     if key in OWN:
         return own_recipe(key, task, **env_options)
-    hallway = family(env) == "Hallway"
+    hallway = isinstance(env, Hallway)
     algorithm, _, bonus = key.removesuffix("-kl").partition("-")
     config = Config(task, a2c(hallway), bonus_of(algorithm, bonus or "none", hallway), recipe=key)
     config = replace(config, env_options=env_options)

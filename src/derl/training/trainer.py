@@ -45,7 +45,7 @@ class Progress:
 
 
 class Interrupted(DerlError):
-    """Training was stopped by the user; what there is a place for was saved."""
+    """Training was stopped by the user; progress was saved if there is a run folder."""
 
 
 def groups_of(runs: int, size: int) -> list[list[int]]:
@@ -178,6 +178,8 @@ class Trainer:
 
     def train(self, show: Callable[[Progress], None] | None = None) -> pl.DataFrame:
         """Train to the end of the budget. Ctrl-C saves and raises `Interrupted`."""
+        if self.states and self.clock >= self.iterations:
+            return self.frame()
         try:
             self.populations[0].compile(self.cores, **self.evaluation)
             if not self.states:
@@ -204,13 +206,11 @@ class Trainer:
             if begun is None:
                 # The first piece is mostly compilation: it says nothing about speed.
                 begun, start_clock = time.monotonic(), self.clock
-            else:
-                rate = (self.clock - start_clock) / max(time.monotonic() - begun, 1e-9)
-                show(self._progress(rate))
+            show(self._progress(_rate(self.clock - start_clock, begun)))
             piece = max(1, min(2 * piece, int(piece * PIECE_SECONDS / max(seconds, 1e-6))))
             if self.clock in self.evaluations:
                 self._evaluate(pool)
-                show(self._progress((self.clock - start_clock) / max(time.monotonic() - begun, 1e-9)))
+                show(self._progress(_rate(self.clock - start_clock, begun)))
             finished = self.clock >= self.iterations
             if finished or self._stop.is_set() or time.monotonic() - saved > self.checkpoint_seconds:
                 self.save()
@@ -219,8 +219,7 @@ class Trainer:
                 raise self._interrupted(f"interrupted at {self.clock / self.iterations:.0%}")
 
     def _interrupted(self, when: str) -> Interrupted:
-        where = "" if self.folder is None else f", all saved; continue with: derl resume {self.folder.path}"
-        return Interrupted(when + where)
+        return Interrupted(when if self.folder is None else f"{when}; continue with: derl resume {self.folder.path}")
 
     def _advance(self, pool: ThreadPoolExecutor, stop: int) -> None:
         def move(i: int) -> RunState:
@@ -267,20 +266,29 @@ class Trainer:
 
     def _progress(self, rate: float) -> Progress:
         last = self.rows[-len(self.runs) :]
-        counts = [np.asarray(s.collector.finished).sum(0) for s in self.states]
+        # The last group may be filled up with copies of its last run.
+        own = [len(set(group)) for group in self.groups]
+        counts = [np.asarray(s.collector.finished)[:n].sum(0) for s, n in zip(self.states, own, strict=True)]
+        episodes = [np.asarray(s.collector.episodes)[:n] for s, n in zip(self.states, own, strict=True)]
         finished, total = np.sum(counts, axis=0)
         recent = [row["explorer_return"] for row in last]
+        returns = [row["return"] for row in last if row["failed_at_step"] is None]
         per_run = self.steps_per_iteration
         return Progress(
             steps=self.clock * per_run * len(self.runs),
             total_steps=self.iterations * per_run * len(self.runs),
             steps_per_second=rate * per_run * len(self.runs),
-            episodes=float(np.mean(np.concatenate([np.asarray(s.collector.episodes) for s in self.states]))),
+            episodes=float(np.mean(np.concatenate(episodes))),
             explorer_return=float(total / finished) if finished else float(np.mean(recent)) if recent else float("nan"),
-            exploiter_return=float(np.nanmean([row["return"] for row in last])) if last else float("nan"),
-            seconds_left=(self.iterations - self.clock) / max(rate, 1e-9),
+            exploiter_return=float(np.mean(returns)) if returns else float("nan"),
+            seconds_left=(self.iterations - self.clock) / rate,
             failed=sum(row["failed_at_step"] is not None for row in last),
         )
+
+
+def _rate(iterations: int, since: float) -> float:
+    """Iterations per second; not a number before there are any."""
+    return iterations / max(time.monotonic() - since, 1e-9) if iterations else float("nan")
 
 
 def evaluation_times(iterations: int, every: float) -> list[int]:
