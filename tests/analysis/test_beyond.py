@@ -15,10 +15,12 @@ from derl.analysis.beyond_figures import (
     held_figure,
     over,
     part_figure,
+    published_points,
 )
 from derl.analysis.frames import Results
 from derl.experiments.beyond import ABLATION_TASKS, ABLATIONS, CHANCE, DEEP, EARLY, HOLDING, UNHELD
 from derl.experiments.cases import Case
+from derl.experiments.reference import reference_speed
 
 SOLVED, NEVER = [0.0] + [0.99] * 9, [0.0] * 10
 
@@ -111,3 +113,21 @@ def test_names_of_pictures():
     assert file_name("Adam's usual memory, exploiter") == "without-adams-usual-memory-exploiter"
     names = (*ABLATIONS, *HOLDING, *UNHELD, *EARLY)
     assert len({file_name(name) for name in names}) == len(names)
+
+
+def test_published_averages_are_where_the_papers_code_gets_to():
+    points = published_points("DeepSea-10", "episodes")
+    assert len(points) == 18
+    assert {episodes for episodes, _ in points} == {100_000}
+    assert max(mean for _, mean in points) == best_published("DeepSea-10").mean
+    # 100,000 episodes of 60 steps at 1,388 a second; ten of the rows have been timed.
+    times = published_points("Hallway-30-30", "seconds")
+    assert len(times) == 10
+    assert any(seconds == pytest.approx(6_000_000 / 1388) for seconds, _ in times)
+
+
+def test_a_task_that_was_not_timed_is_like_the_nearest():
+    assert reference_speed("a2c-count", "DeepSea-14") == reference_speed("a2c-count", "DeepSea-10")
+    assert reference_speed("a2c-count", "DeepSea-24") == reference_speed("a2c-count", "DeepSea-30")
+    assert reference_speed("a2c-count", "Hallway-10-0") == reference_speed("a2c-count", "Hallway-30-30")
+    assert reference_speed("ppo-ride", "DeepSea-10") is None

@@ -19,6 +19,7 @@ from derl.envs.registry import PAPER_TASKS
 from derl.experiments.beyond import SENSITIVITY_TASKS
 from derl.experiments.cases import Case, Setting
 from derl.experiments.paper import INCREMENTS, LAMBDAS, Cell, cells, column_name, row_name
+from derl.experiments.reference import reference_speed
 from derl.training.recipes import TABLE_1
 
 OWN = "derl"
@@ -78,6 +79,23 @@ def curves_figure(results: Results, paper: Results | None, axis: Axis = "episode
     return figure
 
 
+def published_points(task: str, axis: Axis) -> list[tuple[float, float]]:
+    """The published averages of a task, after all episodes, or after the time these take the paper's own code.
+
+    Over time only those of the ten rows whose speed was measured.
+    """
+    points = []
+    for cell in cells():
+        if cell.table in AVERAGES and cell.case.task == task:
+            config = cell.case.config()
+            speed = reference_speed(cell.case.recipe, task)
+            if axis == "episodes":
+                points.append((float(config.protocol.episodes), cell.mean))
+            elif speed is not None:
+                points.append((config.protocol.budget(config.make_env())[0] / speed, cell.mean))
+    return points
+
+
 def _task_panel(axes: Axes, task: str, results: Results, paper: Results | None, axis: Axis) -> None:
     others = [over(axis, paper, Case.of(recipe, task)) for recipe in TABLE_1]
     label: str | None = "the paper's algorithms, rerun"
@@ -93,6 +111,9 @@ def _task_panel(axes: Axes, task: str, results: Results, paper: Results | None, 
         draw_line(axes, ensemble, "", "bootstrapped DQN", style.GREEN, 1)
     best = best_published(task).mean
     axes.axhline(best, color=style.BLUE, linewidth=1.3, linestyle=":", label="best published average")
+    points = published_points(task, axis)
+    x, y = [x for x, _ in points], [y for _, y in points]
+    axes.plot(x, y, "_", color=style.BLUE, markersize=9, markeredgewidth=1.6, label="published averages")
     optimum = make(task).optimal_return or 0.0
     axes.axhline(optimum, color=style.INK, linewidth=1, linestyle=DASHED, label="optimum")
     axes.set_xscale("log")
@@ -149,8 +170,9 @@ def held_figure(results: Results, ablation: str, recipe: Case, other: Case) -> F
 
 def _part_panel(axes: Axes, results: Results, ablation: str, recipe: Case, other: Case, column: str = "return") -> None:
     seeds = results.seeds(other) if other in results else None
-    _runs(axes, results, recipe, "derl", style.VERMILLION, seeds, column)
-    _runs(axes, results, other, ablation, style.BLUE, seeds, column)
+    # Where both do the same, the wider line shows below the other.
+    _runs(axes, results, recipe, "derl", style.VERMILLION, seeds, column, width=3.6)
+    _runs(axes, results, other, ablation, style.BLUE, seeds, column, width=1.6)
     env = recipe.config().make_env()
     if column == "return":
         axes.axhline(attainable(env) or np.nan, color=style.INK, linewidth=1, linestyle=DASHED)
@@ -160,7 +182,14 @@ def _part_panel(axes: Axes, results: Results, ablation: str, recipe: Case, other
 
 
 def _runs(
-    axes: Axes, results: Results, case: Case, label: str, colour: str, seeds: np.ndarray | None, column: str
+    axes: Axes,
+    results: Results,
+    case: Case,
+    label: str,
+    colour: str,
+    seeds: np.ndarray | None,
+    column: str,
+    width: float,
 ) -> None:
     values = results.values(case, column)
     if values is None:
@@ -168,8 +197,8 @@ def _runs(
     if seeds is not None and np.isin(results.seeds(case), seeds).any():
         values = values[np.isin(results.seeds(case), seeds)]
     episodes = results.episodes(case)
-    axes.plot(episodes, values.T, color=colour, linewidth=0.8, alpha=0.45)
-    axes.plot(episodes, mean_without_nan(values), color=colour, linewidth=1.8, label=label)
+    axes.plot(episodes, values.T, color=colour, linewidth=width / 2, alpha=0.35)
+    axes.plot(episodes, mean_without_nan(values), color=colour, linewidth=width, label=label)
 
 
 def sensitivity_figure(found: Mapping[Case, Holding]) -> Figure | None:

@@ -11,24 +11,10 @@ from rich.table import Table
 
 from derl.cli.display import console
 from derl.core.errors import require
+from derl.experiments.reference import REFERENCE, REFERENCE_TASKS
 from derl.training.benchmark import Measurement, measure
 from derl.training.checkpoint import write_atomically
 from derl.training.recipes import TABLE_1, recipe
-
-REFERENCE = {
-    "a2c-count": (1020, 1142, 1388),
-    "ppo-count": (215, 174, 203),
-    "a2c-icm": (564, 509, 431),
-    "a2c-rnd": (822, 671, 707),
-    "a2c-ride": (481, 424, 477),
-    "a2c-hash-count": (1426, 1140, 1343),
-    "dea2c-count": (1089, 643, 934),
-    "deppo-count": (111, 102, 139),
-    "dedqn-count": (623, 637, 612),
-    "dea2c-icm": (399, 505, 438),
-}
-"""Steps per second of the paper's own code on a machine like ours, on the three tasks below (measured separately)."""
-TASKS = ("DeepSea-10", "DeepSea-30", "Hallway-30-30")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -37,7 +23,7 @@ class Bench:
 
     recipes: tuple[str, ...] = TABLE_1
     """Recipes to measure."""
-    tasks: tuple[str, ...] = TASKS
+    tasks: tuple[str, ...] = REFERENCE_TASKS
     """Tasks to measure on."""
     populations: tuple[int, ...] = (1, 8, 64)
     """Numbers of runs in one program."""
@@ -51,8 +37,8 @@ def show(m: Measurement) -> tuple[str, ...]:
     """A measurement as a line of the table."""
     reference = REFERENCE.get(m.recipe)
     times = "–"
-    if reference is not None and m.task in TASKS:
-        times = f"{m.steps_per_second / reference[TASKS.index(m.task)]:.0f}x"
+    if reference is not None and m.task in REFERENCE_TASKS:
+        times = f"{m.steps_per_second / reference[REFERENCE_TASKS.index(m.task)]:.0f}x"
     return (
         m.recipe,
         m.task,
