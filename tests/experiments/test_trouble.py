@@ -115,7 +115,7 @@ def test_what_cannot_be_written_ends_the_sweep_and_keeps_the_job(tmp_path):
     folder = begin(tmp_path, sweep.waiting[0], 1.0)
     worker = pretended(sweep.waiting.pop())
     message = {"error": "cannot write: Disk quota exceeded", "unsaved": True}
-    with pytest.raises(DerlError, match=r"quota exceeded; the same command goes on"):
+    with pytest.raises(DerlError, match=r"quota exceeded; the same command continues"):
         sweep._finished(worker, message)
     sweep._end()
     assert (folder / "checkpoint.safetensors").exists()

@@ -1,4 +1,4 @@
-"""`derl resume`: go on with an interrupted run."""
+"""`derl resume`: continue an interrupted run."""
 
 import dataclasses
 from pathlib import Path
@@ -13,7 +13,7 @@ from derl.training.folder import RunFolder
 
 @dataclasses.dataclass(frozen=True)
 class Resume:
-    """Go on with an interrupted run where its last checkpoint left it."""
+    """Continue an interrupted run where its last checkpoint left it."""
 
     run: tyro.conf.Positional[Path]
     """The run folder."""

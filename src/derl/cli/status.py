@@ -103,7 +103,7 @@ def main(args: list[str]) -> None:
 
 
 def show_begun(path: Path, stored: Set[str], keys: Set[str] | None) -> None:
-    """The jobs that wait to be gone on with, of all or of those runs."""
+    """Jobs that were begun and can be resumed: all of them, or those with these runs."""
     missing = [(job, {m.key for m in job.members} - stored) for job in begun_jobs(path)]
     begun = [(job, runs) for job, runs in missing if (runs if keys is None else runs & keys)]
     if begun:

@@ -4,7 +4,7 @@ import dataclasses
 import os
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
 import polars as pl
@@ -21,7 +21,6 @@ from derl.cli.modules import imported_modules
 from derl.cli.train import parse_seeds
 from derl.core.errors import require
 from derl.experiments.cases import parse_setting, setting_text
-from derl.experiments.choosing import check_count
 from derl.experiments.experiment import Experiment, read_experiment
 from derl.experiments.planner import results_of
 from derl.experiments.remaining import Plan, make_plan
@@ -57,12 +56,7 @@ class Running:
 
     def other_seeds(self) -> list[int] | None:
         """The seeds that were asked for, if any."""
-        if self.seeds is None:
-            return None
-        # What is no number is for the parser to refuse.
-        with suppress(ValueError):
-            check_count(int(self.seeds))
-        return parse_seeds(self.seeds)
+        return None if self.seeds is None else parse_seeds(self.seeds)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -72,4 +72,5 @@ def check_seeds(seeds: Sequence[int]) -> None:
 
 def check_count(seeds: int) -> None:
     """Raise if there would be more seeds than anybody means."""
-    require(seeds <= MOST_SEEDS, f"there can be at most {MOST_SEEDS:,} seeds, not {seeds:,}; a list says which: [7, 8]")
+    hint = "to name particular ones give a list, such as 7,8"
+    require(seeds <= MOST_SEEDS, f"at most {MOST_SEEDS:,} seeds, not {seeds:,}; {hint}")

@@ -27,7 +27,7 @@ NEEDED = ("run", "recipe", "task", "setting", "seed", "evaluation", "episodes", 
 def export(
     store: Store, path: Path, members: Sequence[Member] | None = None, columns: Sequence[str] | None = None
 ) -> int:
-    """Write the results frame of an experiment's runs, by its names (else of all runs) to a Parquet file.
+    """Write the results of an experiment's runs, under its own names, or of all runs, to a Parquet file.
 
     `columns` are the metrics to keep beside what names a run and its returns; all, if there are none. The value is the
     number of runs.

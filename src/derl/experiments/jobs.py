@@ -1,4 +1,4 @@
-"""A job on disk: which runs it holds and how far they are, so that whoever finds it can go on with it."""
+"""A job on disk: which runs it holds and how far they are, so that whoever finds it can resume it."""
 
 import contextlib
 import json
@@ -47,7 +47,7 @@ def job_folder(store: Path, job: Job) -> RunFolder:
 
 
 def begun_jobs(store: Path) -> Iterator[Job]:
-    """Jobs that were begun and not finished, as far as this version of derl can go on with them."""
+    """Jobs that were begun and not finished, as far as this version of derl can resume them."""
     for path in sorted((store / JOBS).glob(f"*/{RECIPE}")):
         try:
             job = from_data(json.loads(path.read_text()))

@@ -67,7 +67,7 @@ def accelerator() -> Accelerator | None:
     answer = subprocess.run([sys.executable, "-c", PROBE], env=environment, capture_output=True, text=True)
     if answer.returncode != 0:
         words = (answer.stderr.strip().splitlines() or ["no reason given"])[-1][:300]
-        raise DerlError(f"JAX cannot start ({words}); JAX_PLATFORMS=cpu in the environment does without accelerators")
+        raise DerlError(f"JAX cannot start ({words}); set JAX_PLATFORMS=cpu to run without accelerators")
     return understood(answer.stdout)
 
 
@@ -116,7 +116,7 @@ def nearest(path: Path) -> Path:
 
 
 def check_output(path: Path) -> None:
-    """Raise if a folder for what comes at the end could not be written then."""
+    """Raise now if the output folder will not be writable later."""
     place = nearest(path)
     good = place.is_dir() and os.access(place, os.W_OK)
     require(good, f"cannot write in {path}; choose another folder with --out")

@@ -48,7 +48,7 @@ class Plan:
 
 
 def make_plan(experiment: Experiment, path: Path, workers: int | None = None) -> Plan:
-    """What is left of an experiment. Jobs that were begun are gone on with as they are."""
+    """What is left of an experiment. Jobs already begun are resumed unchanged."""
     members = members_of(experiment.members())
     gpu = accelerator()
     workers = (available_cores() if gpu is None else 1) if workers is None else workers
@@ -65,11 +65,11 @@ def make_plan(experiment: Experiment, path: Path, workers: int | None = None) ->
 
 
 def to_resume(path: Path, wanted: Set[str], stored: Set[str]) -> list[Job]:
-    """The jobs that were begun and should be gone on with: those of which every run that is missing is wanted.
+    """The jobs already begun that are worth resuming: those of which every run that is missing is wanted.
 
     A job is one program: it trains all of its runs again, those too that came into the store by another way. So it is
-    gone on with only if that is less work than to make the missing runs from their beginning. Sweeps of different
-    parts of an experiment may have begun the same runs: each is gone on with once, where most is saved.
+    resumed only if that is less work than to make the missing runs from their beginning. Sweeps of different parts of
+    an experiment may have begun the same runs: each is resumed once, where most is saved.
     """
     found = []
     for job in begun_jobs(path):

@@ -99,7 +99,7 @@ class Sweep:
                     self._handle()
                 if self._stop.is_set():
                     done = f"{self.plan.found + self.finished} of {self.plan.runs} runs"
-                    raise Interrupted(f"interrupted with {done} done, all saved; the same command goes on")
+                    raise Interrupted(f"interrupted with {done} done, all saved; continue with the same command")
                 self._tidy()
             finally:
                 self._end()
@@ -138,7 +138,7 @@ class Sweep:
             self._count(worker, job)
         elif "error" in message and job is not None:
             # If nothing can be written the next job would fail as well, and what is saved of this one is worth keeping.
-            require(not message.get("unsaved"), f"{message['error']}; the same command goes on where this one stopped")
+            require(not message.get("unsaved"), f"{message['error']}; the same command continues from here")
             self._retry(job, message["error"])
         else:
             self.idle_deaths = 0
@@ -194,7 +194,7 @@ class Sweep:
         self.failed |= {member.key: error for member in job.members}
 
     def _tidy(self) -> None:
-        """Remove the traces of jobs that nobody will go on with, because their runs are in the store or changed.
+        """Remove the traces of jobs that nobody will resume, because their runs are in the store or changed.
 
         What names parts that are not loaded here is somebody's who loads them.
         """

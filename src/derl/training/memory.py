@@ -28,7 +28,7 @@ def check_memory(config: Config, runs: int, shapes: Callable[[], RunState]) -> N
     needed = size_of(state)
     if needed <= there:
         return
-    # What an agent holds that has a memory is nearly all memory.
+    # An agent with a replay memory is nearly all memory.
     held = {name: size_of(getattr(state, name)) for name, steps in capacities(config).items() if steps}
     largest = max(held, key=lambda name: held[name])
     share, steps = held[largest] / needed, capacities(config)[largest]

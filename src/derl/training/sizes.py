@@ -48,5 +48,5 @@ def population_size(config: Config, most: int = MOST_RUNS, memory: int = MEMORY_
 
 
 def best_size(config: Config) -> int:
-    """The same where this process computes."""
+    """`population_size` for the backend of this process."""
     return population_size(config, MOST_RUNS if jax.default_backend() == "cpu" else MOST_RUNS_GPU)
