@@ -158,8 +158,6 @@ def test_large_grids_have_no_arrows():
 
 
 def test_style():
-    assert style.signed(-0.25) == "−0.25"
-    assert style.signed(-0.001) == "0.00"
     assert [style.short_number(x) for x in (0, 500, 2500, 1e6)] == ["0", "500", "2.5k", "1M"]
     for count in (1, 7, 20):
         assert len(set(style.colours(count))) == count

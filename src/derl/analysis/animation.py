@@ -12,8 +12,9 @@ import numpy as np
 from jaxtyping import UInt8
 from PIL import Image, ImageDraw, ImageFont
 
+from derl.analysis.numbers import signed
 from derl.analysis.result import Result
-from derl.analysis.style import BLUE, INK, VERMILLION, signed
+from derl.analysis.style import BLUE, INK, VERMILLION
 from derl.core.errors import DerlError, require
 from derl.envs.base import AnyEnvironment
 from derl.training.evaluation import Seat, policy_of

@@ -13,6 +13,7 @@ from matplotlib.patches import Rectangle
 
 from derl.analysis import style
 from derl.analysis.behaviour import Behaviour, Cell, goal_cell
+from derl.analysis.numbers import signed
 from derl.envs.base import AnyEnvironment
 
 SMALLEST_CELL = 6
@@ -49,14 +50,14 @@ def headline(behaviour: Behaviour, alone: bool) -> str:
     explores = behaviour.seat == "explorer"
     score = behaviour.sampled_return if explores else behaviour.greedy_return
     who = "Policy" if alone else behaviour.seat.capitalize()
-    return f"{who}: {'mean' if explores else 'greedy'} return {style.signed(score)}"
+    return f"{who}: {'mean' if explores else 'greedy'} return {signed(score)}"
 
 
 def counted(behaviour: Behaviour) -> str:
     """What the colours count."""
     if behaviour.seat == "explorer":
         return f"visits in {behaviour.episodes:,} training episodes"
-    return f"visits in {behaviour.episodes:,} sampled episodes (mean return {style.signed(behaviour.sampled_return)})"
+    return f"visits in {behaviour.episodes:,} sampled episodes (mean return {signed(behaviour.sampled_return)})"
 
 
 def _maps(env: AnyEnvironment, behaviours: Sequence[Behaviour], norm: LogNorm) -> Figure:

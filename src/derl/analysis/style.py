@@ -99,11 +99,6 @@ def short_number(value: float, position: int | None = None) -> str:
     return f"{value:g}"
 
 
-def signed(value: float) -> str:
-    """A return with two digits, a true minus sign, and no minus before a zero."""
-    return f"{value:.2f}".replace("-0.00", "0.00").replace("-", "−")
-
-
 def style_curves(axes: Axes, title: str) -> None:
     """An axis of returns over episodes."""
     axes.set_title(title, loc="left")
