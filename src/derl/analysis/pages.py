@@ -13,7 +13,7 @@ from derl.analysis.numbers import signed
 from derl.analysis.reasons import REASONS
 from derl.analysis.tables import LEGEND, TABLES, PaperTable, grid_of, markdown, number, plain_row
 from derl.analysis.verdicts import Verdict, count_outcomes, count_standings, verdict_frame, verdicts
-from derl.core.errors import DerlError
+from derl.core.files import writing
 from derl.experiments.builtin import DESCRIPTIONS
 
 RULE = (
@@ -56,11 +56,8 @@ def write_numbers(judged: Iterable[Verdict], tested: Iterable[Claim], folder: Pa
 
 def write_text(path: Path, text: str) -> Path:
     """Write a file, and its folder if need be."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+    with writing(path):
         path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise DerlError(f"cannot write {path}: {error.strerror or error}") from None
     return path
 
 
