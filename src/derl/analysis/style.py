@@ -12,6 +12,8 @@ from matplotlib.colors import Colormap, ListedColormap, to_hex
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
+from derl.core.files import writing
+
 BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY, BLACK = (
     "#0072B2",
     "#D55E00",
@@ -63,12 +65,12 @@ def styled() -> Any:
 def save(figure: Figure, path: Path | str) -> list[Path]:
     """Write a figure as PNG and PDF; `path` is their name without the ending. The same figure gives the same bytes."""
     stem = Path(path)
-    stem.parent.mkdir(parents=True, exist_ok=True)
-    paths = [stem.with_name(f"{stem.name}.{ending}") for ending in ("png", "pdf")]
-    with styled():
-        figure.savefig(paths[0], dpi=DPI, metadata={"Software": None})
-        figure.savefig(paths[1], metadata={"CreationDate": None, "Producer": None, "Creator": None})
-    return paths
+    png, pdf = (stem.with_name(f"{stem.name}.{ending}") for ending in ("png", "pdf"))
+    with styled(), writing(png):
+        figure.savefig(png, dpi=DPI, metadata={"Software": None})
+    with styled(), writing(pdf):
+        figure.savefig(pdf, metadata={"CreationDate": None, "Producer": None, "Creator": None})
+    return [png, pdf]
 
 
 def colours(count: int) -> list[str]:
