@@ -38,11 +38,10 @@ from derl.experiments.beyond import (
     KNOBS,
     LARGER_TASKS,
     NEEDED_LATER,
-    SENSITIVITY_TASKS,
     UNHELD,
 )
 from derl.experiments.cases import Case
-from derl.experiments.paper import column_name
+from derl.experiments.paper import SENSITIVITY_TASKS, column_name
 
 
 def write_beyond(frame: pl.DataFrame, folder: Path | str, paper: pl.DataFrame | None = None) -> list[Path]:

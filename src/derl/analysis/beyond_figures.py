@@ -16,9 +16,8 @@ from derl.analysis.holding import Holding, attainable
 from derl.analysis.statistics import mean_without_nan
 from derl.envs import make
 from derl.envs.registry import PAPER_TASKS
-from derl.experiments.beyond import SENSITIVITY_TASKS
 from derl.experiments.cases import Case, Setting
-from derl.experiments.paper import INCREMENTS, LAMBDAS, Cell, cells, column_name, row_name
+from derl.experiments.paper import INCREMENTS, LAMBDAS, SENSITIVITY_TASKS, Cell, cells, column_name, row_name
 from derl.training.recipes import TABLE_1
 
 OWN = "derl"

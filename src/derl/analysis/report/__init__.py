@@ -5,9 +5,10 @@ from pathlib import Path
 
 import polars as pl
 
+from derl.analysis.claims import Claim
+from derl.analysis.claims import claims as paper_claims
 from derl.analysis.frames import EVALUATIONS
-from derl.analysis.report.claims import paper_claims
-from derl.analysis.report.model import Claim, Facts, Number, Table
+from derl.analysis.report.model import Facts, Number, Table
 from derl.analysis.report.numbers import grouped_results, of_the_paper, paper_tables
 from derl.analysis.report.page import build_page
 from derl.core.files import write_atomically, writing
@@ -35,7 +36,7 @@ def write_report(
     results = grouped_results(frame)
     paper = of_the_paper(results)
     tables = paper_tables(paper, evaluations) if tables is None else tables
-    claims = paper_claims(paper, evaluations) if claims is None else claims
+    claims = paper_claims(paper, evaluations=evaluations) if claims is None else claims
     page = build_page(results, paper, tables, claims, title, facts or Facts())
     path = Path(path)
     with writing(path):
