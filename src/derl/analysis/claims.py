@@ -31,8 +31,8 @@ import numpy as np
 import polars as pl
 
 from derl.analysis.aggregates import Estimate
-from derl.analysis.claim_tests import efficiency, returns, robustness, sensitivity
-from derl.analysis.constraint_tests import closeness, constrained_robustness, exploration
+from derl.analysis.claim_measures import efficiency, returns, robustness, sensitivity
+from derl.analysis.constraint_measures import closeness, constrained_robustness, exploration
 from derl.analysis.findings import Finding, Side
 from derl.analysis.frames import EVALUATIONS, Results, as_results
 from derl.analysis.numbers import signed
