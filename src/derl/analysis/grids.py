@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from derl.analysis import style
-from derl.analysis.behaviour import Behaviour, Cell, goal_cell
+from derl.analysis.behaviour import Behaviour, Cell
 from derl.analysis.numbers import signed
 from derl.envs.base import AnyEnvironment
 
@@ -108,7 +108,7 @@ def draw_strip(axes: Axes, env: AnyEnvironment, behaviour: Behaviour, norm: LogN
     cells = behaviour.visits.shape[1]
     draw_map(axes, env, behaviour, norm, width=72 * 0.88 * CORRIDOR / cells, height=STRIP)
     axes.set_aspect("auto")
-    goal = goal_cell(env)
+    goal = env.goal_cell
     ends = {0, cells - 1} if goal is None else {0, goal[1], cells - 1}
     axes.set_xticks(sorted(ends), [f"{x} (goal)" if goal and x == goal[1] else str(x) for x in sorted(ends)])
     axes.tick_params(axis="x", length=0)
@@ -145,7 +145,7 @@ def draw_path(axes: Axes, path: Sequence[Cell], points: float) -> None:
 
 def draw_goal(axes: Axes, env: AnyEnvironment, points: float) -> None:
     """A golden frame around the goal with a star in its corner, which leaves the arrow within visible."""
-    cell = goal_cell(env)
+    cell = env.goal_cell
     if cell is None:
         return
     row, column = cell
