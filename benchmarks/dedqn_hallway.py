@@ -32,6 +32,7 @@ from hallway_tables import (
 
 from derl.agents import DQN
 from derl.analysis import style
+from derl.analysis.numbers import signed
 from derl.api import configure, use_compilation_cache
 from derl.training.config import Config
 from derl.training.population import Population
@@ -94,11 +95,6 @@ def markdown(header: list[str], rows: list[list[str]]) -> str:
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
-def number(value: float) -> str:
-    """Two digits, and no minus before a zero."""
-    return f"{value:.2f}".replace("-0.00", "0.00")
-
-
 def networks(found: list[Snapshot]) -> str:
     """Where the trained networks' greedy policy is not right, what noise does to it, and how exact they are."""
     header = ["episodes", "seed", "return", "not right in (by)", "right forced in 0 to 9", "epsilon 0.05", "0.1"]
@@ -116,7 +112,7 @@ def networks(found: list[Snapshot]) -> str:
         noise = [noisy_return(s.q, epsilon=e) for e in (0.05, 0.1)]
         noise += [noisy_return(s.q, temperature=t) for t in (0.02, 0.1)]
         numbers = [greedy_return(forced), *noise, greedy_return(stored), error]
-        row = [f"{s.trained:,}", str(s.seed), number(greedy_return(s.q)), ", ".join(wrong), *map(number, numbers)]
+        row = [f"{s.trained:,}", str(s.seed), signed(greedy_return(s.q)), ", ".join(wrong), *map(signed, numbers)]
         rows.append(row)
     return markdown(header, rows)
 
@@ -162,7 +158,7 @@ def methods(found: list[Snapshot]) -> str:
                         tables = [fixed_point(*data, TABLES[kind], TABLE_CELLS)]
                     else:
                         tables = (vtrace if kind.startswith("V-trace") else corrected)(*data, 2 * CELLS)
-                    returns.append(number(float(np.mean([greedy_return(q, view) for q in tables]))))
+                    returns.append(signed(float(np.mean([greedy_return(q, view) for q in tables]))))
                 row.append(" ".join(returns))
             rows.append(row)
     return markdown(["the table knows", "targets", *(f"memory after {m:,}, by seed" for m in MOMENTS)], rows)

@@ -7,9 +7,10 @@ import argparse
 import dataclasses
 
 import polars as pl
-from dedqn_hallway import markdown, number
+from dedqn_hallway import markdown
 from hallway_tables import HORIZON
 
+from derl.analysis.numbers import signed
 from derl.api import configure, train
 from derl.core.types import Discrete, Spec
 from derl.envs.hallway import Hallway
@@ -64,7 +65,7 @@ def fixes(seeds: int, episodes: int) -> str:
         frame = train(config, seeds=seeds, cores=1).frame
         times = sorted(frame["evaluation"].unique())
         by_time = [frame.filter(pl.col("evaluation") == time).sort("seed")["return"] for time in times]
-        rows.append([name, *(" ".join(number(x) for x in returns) for returns in by_time)])
+        rows.append([name, *(" ".join(signed(x) for x in returns) for returns in by_time)])
     return markdown(["exploiter", *(f"{episodes * t // len(times):,}" for t in times)], rows)
 
 

@@ -18,11 +18,10 @@ from derl.analysis.figures import draw_line, plot_decoupling
 from derl.analysis.frames import newest
 from derl.analysis.holding import holdings, longest
 from derl.analysis.paper_figures import write_all
-from derl.analysis.published import published, row_name
 from derl.analysis.verdicts import count_outcomes, verdicts
 from derl.envs.registry import PAPER_TASKS
 from derl.experiments.exchange import read_results
-from derl.experiments.paper import column_name
+from derl.experiments.paper import column_name, published, row_name
 from derl.experiments.reference import REFERENCE
 
 ROOT = Path(__file__).parents[1]

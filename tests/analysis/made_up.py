@@ -1,10 +1,13 @@
 """Frames of results made of given returns, or of returns near the paper's numbers."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import polars as pl
 
+from derl.analysis.aggregates import Estimate
+from derl.analysis.claims import Claim
 from derl.experiments.cases import Case
 from derl.experiments.paper import cells
 
@@ -62,6 +65,13 @@ def variants_of(task: str, runs: int = 3, seed: int = 0, pairs: Sequence[tuple[f
     ).with_columns(
         log_importance_weight=-pl.col("kl"), importance_weight=1 + pl.col("kl"), coverage=pl.lit(55, pl.Int64)
     )
+
+
+def claim(**known: Any) -> Claim:
+    """A test of the first claim, as it holds in a single case, but for what is given."""
+    usual = {"measure": "difference of returns", "subject": "DeepSea-10", "effect": Estimate(1.0, 0.5, 2.0)}
+    decided = {"bound": 0.0, "side": "above", "outcome": "holds", "words": ""}
+    return Claim(number=1, **{**usual, **decided, **known})
 
 
 def together(*frames: pl.DataFrame) -> pl.DataFrame:

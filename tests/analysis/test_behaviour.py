@@ -2,15 +2,17 @@
 
 import dataclasses
 import itertools
-from typing import Any, cast
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from matplotlib.collections import PolyCollection
 
 from analysis.trained import tiny_run
-from derl.analysis.behaviour import Behaviour, goal_cell, moves, observe, on_cells, on_grid
+from derl.analysis.behaviour import Behaviour, moves, observe, on_cells, on_grid
+from derl.analysis.grids import draw_behaviours
 from derl.core.errors import DerlError
 from derl.envs import DeepSea, Hallway
 from derl.envs.base import Environment
@@ -89,20 +91,50 @@ class Other(Environment[Any]):
 
 def test_other_environments_have_no_arrows():
     assert moves(Other(), np.zeros(4, int)) is None
-    assert goal_cell(Other()) is None
+    assert Other().goal_cell is None
     assert not on_grid(Other())
     assert not on_grid(Elsewhere(3))
 
 
+class Ring(Other):
+    """A user's own: four states around a square, and an action that goes on to the next."""
+
+    @property
+    def grid_shape(self):
+        return 2, 2
+
+    @property
+    def goal_cell(self):
+        return 1, 0
+
+    def cell(self, index):
+        return [(0, 0), (0, 1), (1, 1), (1, 0)][index]
+
+    def move(self, index, action):
+        return [(0, 1), (1, 0), (0, -1), (-1, 0)][index] if action else (0, 0)
+
+
+def test_an_environment_of_ones_own_has_arrows_and_a_goal():
+    arrows = moves(Ring(), np.array([1, 1, 1, 0]))
+    assert arrows is not None
+    assert arrows.tolist() == [[0, 1], [1, 0], [0, -1], [0, 0]]
+    nothing = np.zeros((2, 2))
+    behaviour = Behaviour("explorer", nothing + 0.5, 1, nothing == 0, arrows, [(0, 0)], 0.0, 0.0)
+    axes = draw_behaviours(Ring(), [behaviour], "title").axes[0]
+    (drawn,) = [c for c in axes.collections if isinstance(c, PolyCollection)]
+    assert len(drawn.get_paths()) == 4
+    assert {patch.get_xy() for patch in axes.patches} == {(-0.5, 0.5)}
+
+
 def test_the_goal_is_where_the_reward_is():
     env = DeepSea(3, randomize_actions=False)
-    row, column = cast(tuple[int, int], goal_cell(env))
+    row, column = env.goal_cell
     _, reward = landed(env, DeepSeaState(jnp.asarray(row), jnp.asarray(column)), 1)
     assert reward > 0.9
     hallway = Hallway(2, 1)
     state = HallwayState(jnp.asarray(1), jnp.asarray(0), jnp.asarray(0), jnp.asarray(False))
     following, reward = landed(hallway, state, 2)
-    assert goal_cell(hallway) == (0, int(following.position))
+    assert hallway.goal_cell == (0, int(following.position))
     assert reward > 0.9
 
 

@@ -9,7 +9,7 @@ import pytest
 from analysis.made_up import frame_of, like_the_paper, together, variants_of
 from derl.analysis.aggregates import Estimate
 from derl.analysis.claims import STATEMENTS, Claim, claim_frame, claims, decide, overall
-from derl.analysis.constraint_tests import closeness, constrained_robustness, exploration
+from derl.analysis.constraint_measures import closeness, constrained_robustness, exploration
 from derl.analysis.divergence import Variant, main_groups
 from derl.analysis.effects import Effect, average_effect, mean_effect, saving_of
 from derl.analysis.frames import Results
@@ -200,6 +200,29 @@ def test_constraints_and_exploration():
     tests = claims(hopeless)
     assert find(tests, 5, "best mean return", "all").outcome == "does not hold"
     assert find(tests, 5, "minus that of its explorer", "all").outcome == "does not hold"
+
+
+def test_only_so_many_evaluations_count_as_are_asked_for():
+    """In the second half of the training all that the first half shows is undone."""
+    early = pl.col("evaluation") <= 10
+    frame = variants_of("DeepSea-10", 5).with_columns(
+        pl.when(early).then(0.1).otherwise(pl.col("return")).alias("return"),
+        pl.when(early).then(pl.col("kl")).otherwise(1.0).alias("kl"),
+        explorer_return=pl.when(early).then(0.2).otherwise(0.0),
+    )
+    half, whole = claims(frame, evaluations=10), claims(frame)
+    where = "DeA2C Count on DeepSea-10, both"
+    kl = [find(tests, 4, "KL", where).effect.value for tests in (half, whole)]
+    assert kl[1] == pytest.approx(kl[0] / 2)
+    assert find(half, 4, "deviation", where).effect.value == 0.0
+    assert find(whole, 4, "deviation", where).effect.value < 0.0
+    where = "DeA2C Count on DeepSea-10, constraints"
+    assert find(half, 5, "best mean return", where).effect.value == pytest.approx(0.1 / 0.99)
+    assert find(whole, 5, "best mean return", where).effect.value > 0.8
+    assert find(half, 5, "minus that of its explorer", where).effect.value == pytest.approx(-0.1 / 0.99)
+    assert find(whole, 5, "minus that of its explorer", where).effect.value > 0.2
+    # More than the experiment had planned are not asked of it.
+    assert claims(frame, evaluations=1000)[-1] == whole[-1]
 
 
 def test_three_runs_tell_about_deviations_only_together():

@@ -157,9 +157,16 @@ def test_large_grids_have_no_arrows():
     assert len(arrows_in(figure.axes[0])) == 0
 
 
+def test_a_figure_that_cannot_be_written_is_told(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(DerlError, match=r"cannot write .*curves\.png"):
+        style.save(style.new_figure(1, 1), tmp_path / "file" / "curves")
+    (tmp_path / "curves.pdf").mkdir()
+    with pytest.raises(DerlError, match=r"cannot write .*curves\.pdf"):
+        style.save(style.new_figure(1, 1), tmp_path / "curves")
+
+
 def test_style():
-    assert style.signed(-0.25) == "−0.25"
-    assert style.signed(-0.001) == "0.00"
     assert [style.short_number(x) for x in (0, 500, 2500, 1e6)] == ["0", "500", "2.5k", "1M"]
     for count in (1, 7, 20):
         assert len(set(style.colours(count))) == count

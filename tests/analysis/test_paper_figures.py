@@ -2,7 +2,6 @@
 
 import numpy as np
 import polars as pl
-import pytest
 from PIL import Image
 
 from analysis.made_up import frame_of, together, variants_of
@@ -16,7 +15,6 @@ from derl.analysis.curve_figures import (
     looks_of,
     normalised_curve,
     normalised_figure,
-    reachable,
     task_grid,
     weights_figure,
 )
@@ -145,11 +143,6 @@ def test_weights_need_weights():
     assert weights_figure(Results(frame), case) is None
     figure = weights_figure(Results(frame.with_columns(log_importance_weight=pl.lit(-0.5))), case)
     assert [axes.get_ylabel() for axes in figure.axes] == ["Return", "log importance weight"]
-
-
-@pytest.mark.parametrize(("task", "states"), [("DeepSea-10", 55), ("Hallway-10-10", 20), ("Hallway-10-0", 11)])
-def test_reachable_states(task, states):
-    assert reachable(task) == states
 
 
 def test_coverage_is_a_share():

@@ -9,10 +9,12 @@ import numpy as np
 import polars as pl
 import pytest
 
+from analysis.made_up import claim
 from analysis.synthetic import made_up
-from derl.analysis.aggregates import optimal_return
+from derl.analysis.aggregates import Estimate, optimal_return
+from derl.analysis.claims import STATEMENTS
 from derl.analysis.frames import Results
-from derl.analysis.report import Claim, Facts, Number, Table, write_report
+from derl.analysis.report import Facts, Number, Table, write_report
 from derl.analysis.report.claims import claims_section
 from derl.analysis.report.heat import MARKS, difference_shade, shade
 from derl.analysis.report.html import Html, embed_json, h, large, long_duration, number
@@ -159,8 +161,8 @@ def test_names_in_the_data_stay_text(tmp_path):
     frame = made_up(cases, seeds=2, evaluations=3)
     facts = Facts(machine=NASTY, more={NASTY: NASTY})
     claims = [
-        Claim(NASTY, "holds", 1.0, 0.5, 2.0, NASTY, NASTY, NASTY),
-        Claim(NASTY, "holds", 1.0, 0.5, 2.0, overall=False),
+        claim(measure=NASTY, subject=NASTY, words=NASTY, overall=True),
+        claim(measure=NASTY, subject=NASTY, words=NASTY),
     ]
     nasty = Number(ours=1.0, published=1.0, verdict="differs", reason=NASTY, recipe=NASTY, task=NASTY)
     table = Table(NASTY, NASTY, (NASTY,), ("1.0",), {(NASTY, "1.0"): nasty}, NASTY, swept=NASTY)
@@ -248,7 +250,7 @@ def test_an_empty_frame_and_a_wrong_one(frame, tmp_path):
     with pytest.raises(DerlError, match="missing: failed_at_step"):
         write_report(frame.drop("failed_at_step"), tmp_path / "x.html")
     (tmp_path / "file").write_text("")
-    with pytest.raises(DerlError, match="cannot write the report"):
+    with pytest.raises(DerlError, match="cannot write"):
         write_report(frame, tmp_path / "file" / "x.html", evaluations=EVALUATIONS)
 
 
@@ -294,12 +296,13 @@ def test_tasks_and_recipes_of_a_user_s_own_are_drawn(frame, tmp_path):
 
 def test_claims_are_grouped_with_their_cases():
     tests = [
-        Claim("A", "holds", 0.5, 0.4, 0.6, measure="m", published=0.3),
-        Claim("A", "does not hold", 0.1, 0.0, 0.2, subject="case one", overall=False),
-        Claim("A", "not enough data", measure="n"),
+        claim(effect=Estimate(0.5, 0.4, 0.6), measure="m", published=0.3, overall=True),
+        claim(outcome="does not hold", subject="case one"),
+        claim(effect=None, outcome="not enough data", measure="n", overall=True),
     ]
     text = claims_section(tests)
     assert text.count("<h3>") == 1
+    assert STATEMENTS[1] in text
     assert "1 single case" in text
     assert "0.500, 95 % interval 0.400 to 0.600; in the paper 0.300" in text
     assert claims_section([]).startswith("<p")

@@ -8,9 +8,11 @@ import polars as pl
 import pytest
 
 from analysis.chromium import Browser, find_chromium
+from analysis.made_up import claim
 from analysis.synthetic import made_up
 from analysis.test_report import NASTY
-from derl.analysis.report import Claim, Facts, write_report
+from derl.analysis.aggregates import Estimate
+from derl.analysis.report import Facts, write_report
 from derl.experiments.cases import Case
 from derl.experiments.paper import cells
 
@@ -31,8 +33,8 @@ CASES = [
 ]
 EVALUATIONS = 20
 CLAIMS = [
-    Claim("Decoupling helps.", "holds", 0.3, 0.2, 0.4, "It does.", "difference of returns", published=0.25),
-    Claim("Decoupling helps.", "holds", 0.3, 0.2, 0.4, subject="DeepSea-10", overall=False),
+    claim(effect=Estimate(0.3, 0.2, 0.4), words="It does.", published=0.25, overall=True),
+    claim(effect=Estimate(0.3, 0.2, 0.4), subject="DeepSea-10"),
 ]
 OVERFLOWING = """[...document.querySelectorAll("body *")].filter((e) => {
   const box = e.getBoundingClientRect();

@@ -2,6 +2,7 @@
 
 import errno
 import json
+import os
 from pathlib import Path
 
 import polars as pl
@@ -59,9 +60,9 @@ def test_a_full_disk_leaves_no_half_report(results, tmp_path, monkeypatch):
     def fail(path: Path, target: Path) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(Path, "replace", fail)
+    monkeypatch.setattr(os, "replace", fail)
     out = tmp_path / "out" / "page.html"
-    with pytest.raises(DerlError, match=r"cannot write the report .*No space"):
+    with pytest.raises(DerlError, match=r"cannot write .*page.html: No space"):
         Report(out=out, results=(results,)).execute()
     assert not list(out.parent.iterdir())
 

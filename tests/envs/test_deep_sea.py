@@ -181,6 +181,16 @@ def test_mapping_can_vary_in_a_batch():
     np.testing.assert_array_equal(answers.reward < 0, mappings[:, 0] == 1)
 
 
+@pytest.mark.parametrize("size", [1, 2, 5])
+def test_reachable_states_are_those_an_episode_can_act_in(size):
+    env, seen, now = DeepSea(size), set(), {(0, 0)}
+    while now:
+        seen |= now
+        moved = {(row + 1, min(max(column + move, 0), size - 1)) for row, column in now for move in (-1, 1)}
+        now = {(row, column) for row, column in moved if row < size}
+    assert env.reachable_states == len(seen)
+
+
 def test_text_shows_the_agent():
     env = DeepSea(4)
     header, *lines = env.render_text(DeepSeaState(np.int32(2), np.int32(1))).splitlines()

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from oracles.hallway_reference import Rules, best_by_enumeration, best_by_induction, episode
+from oracles.hallway_reference import Rules, best_by_enumeration, best_by_induction, best_without_memory, episode
 
 from derl.core.errors import DerlError
 from derl.core.types import Discrete
@@ -124,6 +124,57 @@ def test_optimal_return_of_the_published_tasks(n, published):
     assert best_by_induction(Rules(n, 0, 2 * n)) == pytest.approx(published)
     for right in (0, n):
         assert Hallway(n, right).optimal_return == pytest.approx(published)
+
+
+@pytest.mark.parametrize("random_start", [False, True])
+@pytest.mark.parametrize(
+    "rules",
+    [
+        Rules(3, 1, 6, 3),
+        Rules(3, 1, 7, 3),
+        Rules(2, 2, 9, 4),
+        Rules(3, 0, 2, 2),
+        Rules(3, 1, 12, 3, stay_reward=0.02),
+        Rules(2, 1, 8, 2, move_cost=0.3),
+    ],
+)
+def test_memoryless_return_is_the_best_of_all_policies(rules, random_start):
+    options = {"horizon": rules.horizon, "stay_duration": rules.stay_duration, "stay_reward": rules.stay_reward}
+    env = Hallway(rules.left, rules.right, **options, move_cost=rules.move_cost, random_start=random_start)
+    best = best_without_memory(rules, range(rules.left) if random_start else (0,))
+    assert env.memoryless_return == pytest.approx(best)
+    assert env.memoryless_return <= env.optimal_return + 1e-9
+
+
+@pytest.mark.parametrize(
+    ("sizes", "options", "best"),
+    [
+        ((10, 10), {}, 1.8),
+        # Five steps right, then to and fro for five more.
+        ((5, 30), {}, 0.93),
+        # 35 steps at the goal pay three times.
+        ((15, 40), {"horizon": 50}, 3.5),
+        ((10, 10), {"horizon": 5}, 0.0),
+    ],
+)
+def test_memoryless_return_of_known_tasks(sizes, options, best):
+    assert Hallway(*sizes, **options).memoryless_return == pytest.approx(best)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "options", "states"),
+    [
+        ((10, 10), {}, 20),
+        ((10, 0), {}, 11),
+        ((4, 9), {"horizon": 3}, 3),
+        ((4, 9), {"horizon": 3, "random_start": True}, 6),
+    ],
+)
+def test_reachable_states_are_those_an_episode_can_act_in(sizes, options, states):
+    env, seen = Hallway(*sizes, **options), set()
+    for start in range(env.goal if env.random_start else 1):
+        seen |= {start + step for step in range(env.horizon)} | set(range(start))
+    assert env.reachable_states == len(seen & set(range(env.cells))) == states
 
 
 @pytest.mark.parametrize("truncates", [False, True])

@@ -4,7 +4,7 @@ import jax
 import numpy as np
 import pytest
 
-from derl.experiments.beyond import ABLATIONS, beyond
+from derl.experiments.beyond import ABLATIONS, ablations, beyond
 from derl.experiments.cases import case_of
 from derl.experiments.identity import ADDED, config_key, description
 from derl.training.loop import bonus_weight
@@ -28,9 +28,10 @@ def test_options_of_a_task_are_settings():
 
 def test_every_ablation_changes_something():
     plain = config_key(recipe("derl", "DeepSea-20"))
-    keys = [config_key(case.config()) for case in beyond().parts[4].cases if case.task == "DeepSea-20"]
+    keys = [config_key(case.config()) for case in ablations() if case.task == "DeepSea-20"]
     assert len(keys) == len(ABLATIONS)
     assert len({plain, *keys}) == len(keys) + 1
+    assert set(ablations()) <= set(beyond().cases)
 
 
 @pytest.mark.parametrize("name", ["a2c-hash-count", "dea2c-count", "dedqn-count"])

@@ -62,6 +62,20 @@ def best_by_enumeration(rules, start=0):
     return max(sum(episode(rules, plan, start)[1]) for plan in itertools.product("LSR", repeat=rules.horizon))
 
 
+def best_without_memory(rules, starts=(0,)):
+    """The best mean return over every policy that has one action for each position."""
+
+    def earned(policy, start):
+        now, total = Situation(start), 0.0
+        for _ in range(rules.horizon):
+            now, reward = advance(rules, now, policy[now.position])
+            total += reward
+        return total
+
+    policies = itertools.product("LSR", repeat=rules.left + rules.right + 1)
+    return max(sum(earned(policy, start) for start in starts) / len(starts) for policy in policies)
+
+
 def best_by_induction(rules, start=0):
     """The same, one step at a time, for horizons too long to enumerate."""
 

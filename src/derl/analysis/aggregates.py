@@ -48,7 +48,16 @@ def optimal_return(task: str) -> float:
     best = make(task).optimal_return
     if best is None:
         raise DerlError(f"returns of {task} cannot be normalised: nobody knows its best possible return")
-    return best
+    return float(best)
+
+
+@cache
+def optimal_return_or_none(task: str) -> float | None:
+    """The same, for who can do without it: None for a task that nobody knows here, or whose best return is unknown."""
+    try:
+        return optimal_return(task)
+    except DerlError:
+        return None
 
 
 def normalised(returns: ArrayLike, task: str) -> Float[np.ndarray, "..."]:

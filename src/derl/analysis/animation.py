@@ -12,9 +12,11 @@ import numpy as np
 from jaxtyping import UInt8
 from PIL import Image, ImageDraw, ImageFont
 
+from derl.analysis.numbers import signed
 from derl.analysis.result import Result
-from derl.analysis.style import BLUE, INK, VERMILLION, signed
-from derl.core.errors import DerlError, require
+from derl.analysis.style import BLUE, INK, VERMILLION
+from derl.core.errors import require
+from derl.core.files import writing
 from derl.envs.base import AnyEnvironment
 from derl.training.evaluation import Seat, policy_of
 
@@ -137,11 +139,8 @@ def write_gif(
     # The same colours in all frames: palettes of their own would flicker.
     palette = common_palette(frames)
     frames = [with_palette(frame, palette) for frame in frames]
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+    with writing(path):
         frames[0].save(path, save_all=True, append_images=frames[1:], duration=durations, loop=0)
-    except OSError as error:
-        raise DerlError(f"cannot write {path}: {error.strerror or error}") from None
     return path
 
 

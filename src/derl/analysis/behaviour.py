@@ -13,8 +13,6 @@ from derl.analysis.result import Result
 from derl.core.errors import require
 from derl.core.types import Discrete
 from derl.envs.base import AnyEnvironment
-from derl.envs.deep_sea import DeepSea
-from derl.envs.hallway import STAY, Hallway
 from derl.training.algorithm import Algorithm
 from derl.training.evaluation import Episode, Seat, play_episode, policy_of
 from derl.training.loop import RunState
@@ -130,21 +128,6 @@ def on_cells(env: AnyEnvironment, values: Float[np.ndarray, " states"]) -> Float
 
 
 def moves(env: AnyEnvironment, actions: Int[np.ndarray, " states"]) -> Int[np.ndarray, "states 2"] | None:
-    """How each state's action moves in the grid, as (rows, columns), apart from walls; None where that is not known.
-
-    DeepSea decides per cell which action means right, so its actions say nothing before they are translated.
-    """
-    if isinstance(env, DeepSea):
-        right = np.asarray(actions) == np.asarray(env.mapping)
-        return np.stack([np.ones_like(right, int), np.where(right, 1, -1)], axis=-1)
-    if isinstance(env, Hallway):
-        along = np.asarray(actions) - STAY
-        return np.stack([np.zeros_like(along), along], axis=-1)
-    return None
-
-
-def goal_cell(env: AnyEnvironment) -> Cell | None:
-    """Where the reward is, in environments that are known to have such a place."""
-    if isinstance(env, DeepSea):
-        return env.size - 1, env.size - 1
-    return (0, env.goal) if isinstance(env, Hallway) else None
+    """How each state's action moves in the grid, as (rows, columns), apart from walls; None where that is not known."""
+    found = [env.move(state, int(action)) for state, action in enumerate(actions)]
+    return None if None in found else np.array(found)

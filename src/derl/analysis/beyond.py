@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import polars as pl
 
@@ -32,17 +33,16 @@ from derl.experiments.beyond import (
     CHANCE,
     DEEP,
     EARLY,
-    HELD_OUT,
     HELD_OUT_SEEDS,
     HOLDING,
     KNOBS,
     LARGER_TASKS,
     NEEDED_LATER,
-    SENSITIVITY_TASKS,
     UNHELD,
+    held_out,
 )
-from derl.experiments.cases import Case
-from derl.experiments.paper import column_name
+from derl.experiments.cases import Case, Setting
+from derl.experiments.paper import SENSITIVITY_TASKS, column_name
 
 
 def write_beyond(frame: pl.DataFrame, folder: Path | str, paper: pl.DataFrame | None = None) -> list[Path]:
@@ -72,55 +72,93 @@ def write_beyond(frame: pl.DataFrame, folder: Path | str, paper: pl.DataFrame | 
     return [*paths, write_text(Path(folder) / "README.md", beyond_page(found, unseen, shown))]
 
 
+class Section(NamedTuple):
+    """A part of the page: a table of cases, then what is said about it, then its figures."""
+
+    title: str
+    rows: Sequence[tuple[str, Case]] = ()
+    """What a line is called, and its case."""
+    note: str = ""
+    figures: Mapping[str, str] = {}
+    """Files without ending, and what they show."""
+    published: bool = False
+    """Whether the paper's numbers stand beside."""
+    unseen: bool = False
+    """Whether it is about seeds nothing was chosen on."""
+
+
+def outline() -> tuple[Section, ...]:
+    """The page from top to bottom."""
+    tasks = _plain(PAPER_TASKS)
+    needed = {name: ABLATIONS[name] for name in NEEDED_LATER}
+    time, sensitivity = {"time": "Returns over core seconds"}, {"sensitivity": "Sensitivity to lambda and increments"}
+    return (
+        Section("The paper's tasks", tasks, published=True),
+        Section("The same with seeds nothing was chosen on", tasks, unseen=True),
+        Section("The same in time", note=TIME, figures=time),
+        Section("Sensitivity", note=SENSITIVITY, figures=sensitivity),
+        Section("Every increment", _increments()),
+        Section("The recipe's own numbers, a third and three times as large", _knobs()),
+        Section("Other bonuses", _bonuses()),
+        Section("Held out", [(f"{column_name(c.task)} {c.setting}".strip(), c) for c in held_out()], BLIND),
+        Section("Without each part", _changed(ABLATION_TASKS, ABLATIONS), figures=_pictures(ABLATIONS)),
+        Section("Without some parts, larger tasks", _changed(LARGER_TASKS, needed)),
+        Section("Without what holds the optimum", _changed(LARGER_TASKS, HOLDING), figures=_pictures(HOLDING)),
+        Section("Where chance decides", _early(), figures=_pictures(EARLY)),
+        Section("Larger tasks than the paper's", _deep(), figures=_pictures(UNHELD)),
+        Section("Bootstrapped DQN with random priors", _plain(BASELINE_TASKS, "bootdqn")),
+    )
+
+
+def _plain(tasks: Iterable[str], recipe: str = OWN) -> list[tuple[str, Case]]:
+    return [(column_name(task), Case.of(recipe, task)) for task in tasks]
+
+
+def _changed(tasks: Iterable[str], parts: Mapping[str, Mapping[str, Setting]]) -> list[tuple[str, Case]]:
+    return [(f"{column_name(t)}: {name}", Case.of(OWN, t, changes)) for t in tasks for name, changes in parts.items()]
+
+
+def _increments() -> list[tuple[str, Case]]:
+    pairs = [(task, value) for task in SENSITIVITY_TASKS for value in SWEPT[INCREMENT]]
+    return [(f"{column_name(task)}, {value:g}", swept(task, INCREMENT, value)) for task, value in pairs]
+
+
+def _knobs() -> list[tuple[str, Case]]:
+    return [
+        (f"{column_name(task)}, {name} {value:g}", Case.of(OWN, task, {name: value}))
+        for task in ABLATION_TASKS
+        for name, values in KNOBS.items()
+        for value in values
+    ]
+
+
+def _bonuses() -> list[tuple[str, Case]]:
+    recipes = (f"{OWN}-hash-count", f"{OWN}-rnd")
+    return [(f"{column_name(task)}, {r}", Case.of(r, task)) for task in SENSITIVITY_TASKS for r in recipes]
+
+
+def _early() -> list[tuple[str, Case]]:
+    return [("DeepSea 20, stochastic", CHANCE), *((f"the same: {name}", case) for name, case in EARLY.items())]
+
+
+def _deep() -> list[tuple[str, Case]]:
+    unheld = [(f"{column_name(case.task)}: {name}", case) for name, case in UNHELD.items()]
+    return [*((column_name(case.task), case) for case in DEEP), *unheld]
+
+
+def _pictures(names: Iterable[str]) -> dict[str, str]:
+    return {file_name(name): name for name in names}
+
+
 def beyond_page(
     found: Mapping[Case, Holding], unseen: Mapping[Case, Holding] | None = None, figures: Sequence[str] = ()
 ) -> str:
     """What the recipe reaches and holds, in tables. `unseen` are the paper's tasks with other seeds."""
     parts = ["# Beyond the paper", INTRODUCTION]
     if "curves" in figures:
-        parts.append(f"![Returns over episodes](curves.png)\n\n{CURVES}")
-    tasks = [(column_name(t), Case.of(OWN, t)) for t in PAPER_TASKS]
-    parts += _section("The paper's tasks", tasks, found, published=True)
-    parts += _section("The same with seeds nothing was chosen on", tasks, unseen or {})
-    if "time" in figures:
-        parts.append(f"## The same in time\n\n{TIME}\n\n![Returns over core seconds](time.png)")
-    if "sensitivity" in figures:
-        parts.append(f"## Sensitivity\n\n{SENSITIVITY}\n\n![Sensitivity to lambda and increments](sensitivity.png)")
-    steps = [(f"{column_name(t)}, {v:g}", swept(t, INCREMENT, v)) for t in SENSITIVITY_TASKS for v in SWEPT[INCREMENT]]
-    parts += _section("Every increment", steps, found)
-    own = [
-        (f"{column_name(t)}, {name} {value:g}", Case.of(OWN, t, {name: value}))
-        for t in ABLATION_TASKS
-        for name, values in KNOBS.items()
-        for value in values
-    ]
-    parts += _section("The recipe's own numbers, a third and three times as large", own, found)
-    bonuses = [
-        (f"{column_name(t)}, {r}", Case.of(r, t))
-        for t in SENSITIVITY_TASKS
-        for r in (f"{OWN}-hash-count", f"{OWN}-rnd")
-    ]
-    parts += _section("Other bonuses", bonuses, found)
-    held_out = [Case.of(OWN, task, changes) for task, changes in HELD_OUT]
-    parts += _section("Held out", [(f"{column_name(c.task)} {c.setting}".strip(), c) for c in held_out], found)
-    parts.append(BLIND)
-    ablated = [(f"{column_name(t)}: {n}", Case.of(OWN, t, c)) for t in ABLATION_TASKS for n, c in ABLATIONS.items()]
-    parts += _section("Without each part", ablated, found)
-    parts += [f"![{name}]({file_name(name)}.png)" for name in ABLATIONS if file_name(name) in figures]
-    larger = [(f"{column_name(t)}: {n}", Case.of(OWN, t, ABLATIONS[n])) for t in LARGER_TASKS for n in NEEDED_LATER]
-    parts += _section("Without some parts, larger tasks", larger, found)
-    unheld = [(f"{column_name(t)}: {n}", Case.of(OWN, t, c)) for t in LARGER_TASKS for n, c in HOLDING.items()]
-    parts += _section("Without what holds the optimum", unheld, found)
-    parts += [f"![{name}]({file_name(name)}.png)" for name in HOLDING if file_name(name) in figures]
-    early = [("DeepSea 20, stochastic", CHANCE), *((f"the same: {name}", case) for name, case in EARLY.items())]
-    parts += _section("Where chance decides", early, found)
-    parts += [f"![{name}]({file_name(name)}.png)" for name in EARLY if file_name(name) in figures]
-    deep = [(column_name(c.task), c) for c in DEEP]
-    deep += [(f"{column_name(case.task)}: {name}", case) for name, case in UNHELD.items()]
-    parts += _section("Larger tasks than the paper's", deep, found)
-    parts += [f"![{name}]({file_name(name)}.png)" for name in UNHELD if file_name(name) in figures]
-    compared = [(column_name(t), Case.of("bootdqn", t)) for t in BASELINE_TASKS]
-    parts += _section("Bootstrapped DQN with random priors", compared, found)
+        parts += ["![Returns over episodes](curves.png)", CURVES]
+    for section in outline():
+        parts += _section(section, (unseen or {}) if section.unseen else found, figures)
     return "\n\n".join(parts) + "\n"
 
 
@@ -162,21 +200,28 @@ SENSITIVITY = (
 )
 
 
-def _section(
-    title: str, rows: Iterable[tuple[str, Case]], found: Mapping[Case, Holding], published: bool = False
-) -> list[str]:
-    there = [(name, found[case]) for name, case in rows if case in found]
-    missing = [name for name, case in rows if case not in found]
-    if not there:
-        return [f"## {title}", "Not run."] if missing else []
-    extra = {}
-    if published:
-        best = {
-            f"best published {name}": [best_published(h.case.task, tables) for _, h in there]
-            for name, tables in (("average", AVERAGES), ("maximum", MAXIMA))
-        }
-        extra = {name: [f"{c.mean:.2f} ({c.row})" for c in found] for name, found in best.items()}
-        extra["average"] = [f"{h.average:.2f}" for _, h in there]
-        extra["core seconds a run"] = ["–" if not h.seconds else f"{h.seconds:,.0f}" for _, h in there]
-    parts = [f"## {title}", table(there, extra)]
-    return parts + ([f"Not run: {', '.join(missing)}."] if missing else [])
+def _section(section: Section, found: Mapping[Case, Holding], figures: Sequence[str]) -> list[str]:
+    """A section's paragraphs; none of one that is about a figure alone that was not drawn."""
+    shown = [f"![{text}]({file}.png)" for file, text in section.figures.items() if file in figures]
+    if not section.rows and not shown:
+        return []
+    there = [(name, found[case]) for name, case in section.rows if case in found]
+    missing = [name for name, case in section.rows if case not in found]
+    parts = [f"## {section.title}"]
+    if there:
+        parts.append(table(there, _beside([holding for _, holding in there]) if section.published else {}))
+    if missing:
+        parts.append(f"Not run: {', '.join(missing)}." if there else "Not run.")
+    return [*parts, *filter(None, [section.note]), *shown]
+
+
+def _beside(there: Sequence[Holding]) -> dict[str, list[str]]:
+    """The best published numbers of the same tasks, and ours that compare with them."""
+    best = {
+        f"best published {name}": [best_published(h.case.task, tables) for h in there]
+        for name, tables in (("average", AVERAGES), ("maximum", MAXIMA))
+    }
+    extra = {name: [f"{c.mean:.2f} ({c.row})" for c in found] for name, found in best.items()}
+    extra["average"] = [f"{h.average:.2f}" for h in there]
+    extra["core seconds a run"] = ["–" if not h.seconds else f"{h.seconds:,.0f}" for h in there]
+    return extra

@@ -12,13 +12,12 @@ from derl.analysis import style
 from derl.analysis.curve_figures import DASHED, curve_of
 from derl.analysis.figures import draw_line
 from derl.analysis.frames import Results
-from derl.analysis.holding import Holding, attainable
+from derl.analysis.holding import Holding
 from derl.analysis.statistics import mean_without_nan
 from derl.envs import make
 from derl.envs.registry import PAPER_TASKS
-from derl.experiments.beyond import SENSITIVITY_TASKS
 from derl.experiments.cases import Case, Setting
-from derl.experiments.paper import INCREMENTS, LAMBDAS, Cell, cells, column_name, row_name
+from derl.experiments.paper import INCREMENTS, LAMBDAS, SENSITIVITY_TASKS, Cell, cells, column_name, row_name
 from derl.experiments.reference import reference_speed
 from derl.training.recipes import TABLE_1
 
@@ -175,7 +174,7 @@ def _part_panel(axes: Axes, results: Results, ablation: str, recipe: Case, other
     _runs(axes, results, other, ablation, style.BLUE, seeds, column, width=1.6)
     env = recipe.config().make_env()
     if column == "return":
-        axes.axhline(attainable(env) or np.nan, color=style.INK, linewidth=1, linestyle=DASHED)
+        axes.axhline(env.memoryless_return or np.nan, color=style.INK, linewidth=1, linestyle=DASHED)
     stochastic = ", stochastic" if getattr(env, "stochastic", False) else ""
     axes.set_title(column_name(recipe.task) + stochastic, loc="left")
     axes.set_xlabel(LABELS["episodes"])

@@ -31,10 +31,11 @@ import numpy as np
 import polars as pl
 
 from derl.analysis.aggregates import Estimate
-from derl.analysis.claim_tests import efficiency, returns, robustness, sensitivity
-from derl.analysis.constraint_tests import closeness, constrained_robustness, exploration
+from derl.analysis.claim_measures import efficiency, returns, robustness, sensitivity
+from derl.analysis.constraint_measures import closeness, constrained_robustness, exploration
 from derl.analysis.findings import Finding, Side
 from derl.analysis.frames import EVALUATIONS, Results, as_results
+from derl.analysis.numbers import signed
 
 Outcome = Literal["holds", "does not hold", "not enough data"]
 
@@ -121,8 +122,8 @@ def in_words(finding: Finding, effect: Estimate | None, outcome: Outcome) -> str
     start = f"{finding.subject}: {finding.measure}"
     if effect is None:
         return f"{start}: {finding.lacks or 'not run'}."
-    numbers = signed(f"{effect.value:.2f} [{effect.low:.2f}, {effect.high:.2f}]")
-    wanted = signed(f"{finding.side} {finding.bound:g}")
+    numbers = f"{signed(effect.value)} [{signed(effect.low)}, {signed(effect.high)}]"
+    wanted = f"{finding.side} {signed(finding.bound, 'g')}"
     verb = {
         "holds": f"as claimed ({wanted})",
         "does not hold": f"which is not {wanted}",
@@ -131,11 +132,6 @@ def in_words(finding: Finding, effect: Estimate | None, outcome: Outcome) -> str
     if finding.too_few:
         verb = finding.too_few
     return f"{start} is {numbers}, {verb}." + (f" {finding.note}" if finding.note else "")
-
-
-def signed(text: str) -> str:
-    """True minus signs, and none before a zero."""
-    return text.replace("-0.00", "0.00").replace("-", "−")
 
 
 def overall(tests: Iterable[Claim]) -> list[Claim]:

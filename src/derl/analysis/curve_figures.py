@@ -12,8 +12,6 @@ from derl.analysis.aggregates import normalised, optimal_return
 from derl.analysis.figures import draw_line
 from derl.analysis.frames import Results
 from derl.analysis.statistics import average_return, bootstrap_interval, mean_without_nan
-from derl.envs.deep_sea import DeepSea
-from derl.envs.hallway import Hallway
 from derl.envs.registry import make
 from derl.experiments.cases import Case
 from derl.experiments.paper import column_name, row_name
@@ -255,22 +253,14 @@ def weights_figure(results: Results, case: Case) -> Figure | None:
     return figure
 
 
-def reachable(task: str) -> int:
-    """How many states an episode can act in. The last cell of a long hallway is reached only when it is over."""
-    env = make(task)
-    if isinstance(env, DeepSea):
-        return env.size * (env.size + 1) // 2
-    size = env.spec.observation.size  # pyright: ignore[reportAttributeAccessIssue]
-    return min(size, env.episode_length or size) if isinstance(env, Hallway) else size
-
-
 def coverage_figure(results: Results, tasks: Sequence[str], recipes: Sequence[str], columns: int = 3) -> Figure:
     """The share of reachable states the explorer has been in, by task."""
     looks, columns = looks_of(recipes), min(columns, len(tasks))
     with style.styled():
         figure, panels = grid_figure(len(tasks), columns)
         for axes, task in zip(panels, tasks, strict=True):
-            states = reachable(task)
+            states = make(task).reachable_states
+            assert states is not None
             for recipe, (colour, index) in looks.items():
                 curve = curve_of(results, Case.of(recipe, task), "coverage", lambda v, states=states: v / states)
                 if curve is not None:

@@ -46,24 +46,27 @@ def seed_of(case: Case) -> int:
     return crc32(f"{case.recipe} {case.task} {case.setting}".encode())
 
 
-def drawn_curves(results: Results, case: Case, column: str, evaluations: int) -> tuple[np.ndarray, np.ndarray] | None:
-    """The mean over runs at every evaluation, and the same under other draws; None with fewer than two runs."""
+def several_runs(results: Results, case: Case, column: str, evaluations: int) -> np.ndarray | None:
+    """A column of the finished runs that did not fail from the start; None if there are fewer than two."""
     values = results.finished(case, column, evaluations)
     if values is None:
         return None
     values = values[np.isfinite(values).any(1)]
-    if len(values) < 2:
+    return values if len(values) > 1 else None
+
+
+def drawn_curves(results: Results, case: Case, column: str, evaluations: int) -> tuple[np.ndarray, np.ndarray] | None:
+    """The mean over runs at every evaluation, and the same under other draws; None with fewer than two runs."""
+    values = several_runs(results, case, column, evaluations)
+    if values is None:
         return None
     return mean_without_nan(values), bootstrap_means(values, samples=SAMPLES, seed=seed_of(case))
 
 
 def average_effect(results: Results, case: Case, evaluations: int, column: str = "return") -> Effect | None:
     """The average over evaluations of a column; returns are normalised. None with fewer than two runs."""
-    values = results.finished(case, column, evaluations)
+    values = several_runs(results, case, column, evaluations)
     if values is None:
-        return None
-    values = values[np.isfinite(values).any(1)]
-    if len(values) < 2:
         return None
     if column.endswith("return"):
         values = normalised(values, case.task)

@@ -12,9 +12,9 @@ from matplotlib.figure import Figure
 from derl.analysis import style
 from derl.analysis.behaviour import observe
 from derl.analysis.grids import draw_behaviours
-from derl.analysis.published import row_name
 from derl.analysis.result import Result
 from derl.core.errors import require
+from derl.experiments.paper import row_name
 from derl.training.evaluation import Seat
 
 

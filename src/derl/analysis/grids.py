@@ -12,7 +12,8 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from derl.analysis import style
-from derl.analysis.behaviour import Behaviour, Cell, goal_cell
+from derl.analysis.behaviour import Behaviour, Cell
+from derl.analysis.numbers import signed
 from derl.envs.base import AnyEnvironment
 
 SMALLEST_CELL = 6
@@ -49,14 +50,14 @@ def headline(behaviour: Behaviour, alone: bool) -> str:
     explores = behaviour.seat == "explorer"
     score = behaviour.sampled_return if explores else behaviour.greedy_return
     who = "Policy" if alone else behaviour.seat.capitalize()
-    return f"{who}: {'mean' if explores else 'greedy'} return {style.signed(score)}"
+    return f"{who}: {'mean' if explores else 'greedy'} return {signed(score)}"
 
 
 def counted(behaviour: Behaviour) -> str:
     """What the colours count."""
     if behaviour.seat == "explorer":
         return f"visits in {behaviour.episodes:,} training episodes"
-    return f"visits in {behaviour.episodes:,} sampled episodes (mean return {style.signed(behaviour.sampled_return)})"
+    return f"visits in {behaviour.episodes:,} sampled episodes (mean return {signed(behaviour.sampled_return)})"
 
 
 def _maps(env: AnyEnvironment, behaviours: Sequence[Behaviour], norm: LogNorm) -> Figure:
@@ -107,7 +108,7 @@ def draw_strip(axes: Axes, env: AnyEnvironment, behaviour: Behaviour, norm: LogN
     cells = behaviour.visits.shape[1]
     draw_map(axes, env, behaviour, norm, width=72 * 0.88 * CORRIDOR / cells, height=STRIP)
     axes.set_aspect("auto")
-    goal = goal_cell(env)
+    goal = env.goal_cell
     ends = {0, cells - 1} if goal is None else {0, goal[1], cells - 1}
     axes.set_xticks(sorted(ends), [f"{x} (goal)" if goal and x == goal[1] else str(x) for x in sorted(ends)])
     axes.tick_params(axis="x", length=0)
@@ -144,7 +145,7 @@ def draw_path(axes: Axes, path: Sequence[Cell], points: float) -> None:
 
 def draw_goal(axes: Axes, env: AnyEnvironment, points: float) -> None:
     """A golden frame around the goal with a star in its corner, which leaves the arrow within visible."""
-    cell = goal_cell(env)
+    cell = env.goal_cell
     if cell is None:
         return
     row, column = cell

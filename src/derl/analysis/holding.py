@@ -9,8 +9,6 @@ from jaxtyping import Bool, Float
 
 from derl.analysis.curves import matrix, without_failures
 from derl.analysis.statistics import mean_without_nan
-from derl.envs.base import AnyEnvironment
-from derl.envs.hallway import Hallway
 from derl.experiments.cases import Case, case_of
 
 SHARE = 0.95
@@ -19,6 +17,9 @@ LAST = 0.25
 """And it does so over this share of the training at least: a few good evaluations at the end hold nothing."""
 TOLERANCE, NOISY_TOLERANCE = 1e-3, 0.1
 """How far from the best possible return still counts, and where chance decides what an evaluation returns."""
+
+CHANCE = ("env_options.stochastic", "env_options.random_start")
+"""The settings by which chance decides, where they are switched on."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -58,24 +59,6 @@ class Holding:
         return middle if np.isfinite(middle) else None
 
 
-def attainable(env: AnyEnvironment) -> float | None:
-    """The best return of a policy that sees only the observation.
-
-    Hallway's best return needs a memory unless the stays fit the time exactly: whoever sees only his position cannot
-    leave the goal, for free, after the last stay that pays. He stays to the end, or never and goes to and fro. Where
-    the goal is too far for the time there is, he goes left and pays nothing.
-    """
-    if not isinstance(env, Hallway):
-        return env.optimal_return
-    distance = np.arange(1, env.length_left + 1) if env.random_start else np.array([env.length_left])
-    left = np.maximum(env.horizon - distance, 0)
-    arrival = env.goal_reward - env.move_cost * distance
-    staying = arrival + env.stay_reward * (left // env.stay_duration) - env.stay_cost * left
-    passing = arrival - env.move_cost * (left // 2)
-    reached = distance <= env.horizon
-    return float(max(0.0, *(np.where(reached, way, 0.0).mean() for way in (staying, passing))))
-
-
 def longest(frame: pl.DataFrame) -> pl.DataFrame:
     """Of every case the runs that were trained for longest: runs of different lengths have no common curve."""
     case = ["recipe", "task", "setting"]
@@ -85,7 +68,7 @@ def longest(frame: pl.DataFrame) -> pl.DataFrame:
 
 def is_optimal(returns: Float[np.ndarray, "..."], case: Case, optimum: float) -> Bool[np.ndarray, "..."]:
     """Which evaluations are optimal."""
-    noisy = any(name in ("env_options.stochastic", "env_options.random_start") for name, _ in case.changes)
+    noisy = any(value for name, value in case.changes if name in CHANCE)
     return returns >= optimum - (NOISY_TOLERANCE if noisy else TOLERANCE)
 
 
@@ -108,7 +91,7 @@ def holdings(frame: pl.DataFrame) -> list[Holding]:
     groups = without_failures(frame).group_by(["recipe", "task", "setting"], maintain_order=True)
     for (recipe, task, setting), group in groups:
         case = case_of(str(recipe), str(task), str(setting))
-        optimum = attainable(case.config().make_env())
+        optimum = case.config().make_env().memoryless_return
         if optimum is not None:
             found.append(_holding(case, optimum, group))
     return found

@@ -12,6 +12,7 @@ from derl.analysis.curve_figures import curve_of, draw_optimum, share_legend
 from derl.analysis.divergence import RECIPE, Group, Variant
 from derl.analysis.figures import draw_line
 from derl.analysis.frames import Results
+from derl.analysis.numbers import signed
 from derl.analysis.statistics import mean_without_nan
 from derl.experiments.paper import REWARDS, column_name, row_name
 
@@ -117,6 +118,6 @@ def _draw_map(axes: Axes, values: np.ndarray, ends: tuple[float, float]) -> None
         if np.isfinite(value):
             shade = colours((value - ends[0]) / max(ends[1] - ends[0], 1e-9))
             colour = "white" if style.luminance(shade) < 0.55 else style.INK
-            axes.text(j, i, f"{value:.2f}".replace("-", "−"), ha="center", va="center", fontsize=7.5, color=colour)
+            axes.text(j, i, signed(value), ha="center", va="center", fontsize=7.5, color=colour)
     axes.spines[:].set_visible(False)
     axes.tick_params(length=0)

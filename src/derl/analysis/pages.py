@@ -5,14 +5,15 @@ from pathlib import Path
 
 import polars as pl
 
-from derl.analysis.claims import STATEMENTS, Claim, claim_frame, claims, overall, signed
+from derl.analysis.claims import STATEMENTS, Claim, claim_frame, claims, overall
 from derl.analysis.explanations import STANDINGS, why
 from derl.analysis.frames import EVALUATIONS, Results, as_results
 from derl.analysis.improvement import improvement_table
+from derl.analysis.numbers import signed
 from derl.analysis.reasons import REASONS
 from derl.analysis.tables import LEGEND, TABLES, PaperTable, grid_of, markdown, number, plain_row
 from derl.analysis.verdicts import Verdict, count_outcomes, count_standings, verdict_frame, verdicts
-from derl.core.errors import DerlError
+from derl.core.files import writing
 from derl.experiments.builtin import DESCRIPTIONS
 
 RULE = (
@@ -55,11 +56,8 @@ def write_numbers(judged: Iterable[Verdict], tested: Iterable[Claim], folder: Pa
 
 def write_text(path: Path, text: str) -> Path:
     """Write a file, and its folder if need be."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+    with writing(path):
         path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise DerlError(f"cannot write {path}: {error.strerror or error}") from None
     return path
 
 
@@ -96,7 +94,7 @@ def _differences(judged: Sequence[Verdict]) -> list[str]:
     ]
     for v in differing:
         assert v.ours is not None
-        interval = signed(f"{v.low:.2f} to {v.high:.2f}")
+        interval = f"{signed(v.low)} to {signed(v.high)}"
         published = number(v.cell.mean, v.cell.std)
         cells = [plain_row(v.cell.row), v.cell.column, number(*v.ours), interval, published, str(v.seeds)]
         lines.append("| " + " | ".join([*cells, f"**{v.standing}**", why(v.explanations)]) + " |")
@@ -177,10 +175,9 @@ def claims_table(tested: Iterable[Claim]) -> str:
         "|---|---|---|---:|---:|---|---|",
     ]
     for c in tested:
-        effect = "" if c.effect is None else f"{c.effect.value:.2f} ({c.effect.low:.2f} to {c.effect.high:.2f})"
-        paper = "" if c.published is None else f"{c.published:.2f}"
-        wanted = f"{c.side} {c.bound:g}"
-        numbers = " | ".join(map(signed, (effect, paper, wanted)))
+        effect = "" if c.effect is None else "{} ({} to {})".format(*map(signed, c.effect))
+        paper = "" if c.published is None else signed(c.published)
+        numbers = f"{effect} | {paper} | {c.side} {signed(c.bound, 'g')}"
         lines.append(f"| {c.number} | {c.measure} | {c.subject} | {numbers} | **{c.outcome}** |")
     return "\n".join(lines)
 

@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 from derl.analysis import style
 from derl.analysis.aggregate_figures import aggregates_figure
 from derl.analysis.curve_figures import (
+    ALGORITHMS,
     best_recipes,
     coverage_figure,
     family_grid,
@@ -33,7 +34,6 @@ FAMILIES = {
     "PPO": [r for r in TABLE_1 if r.partition("-")[0] == "ppo"],
     "DeRL": [r for r in TABLE_1 if r.startswith("de")],
 }
-ALGORITHMS = ("a2c", "ppo", "dea2c", "deppo", "dedqn")
 MAIN = [f"{algorithm}-{bonus}" for bonus in ("count", "icm") for algorithm in ALGORITHMS]
 OTHERS = [f"{algorithm}-{bonus}" for algorithm in ("a2c", "ppo") for bonus in ("hash-count", "rnd", "ride")]
 CONSTRAINED = ["dea2c-count", "dea2c-count-kl"]

@@ -12,6 +12,8 @@ from matplotlib.colors import Colormap, ListedColormap, to_hex
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
+from derl.core.files import writing
+
 BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY, BLACK = (
     "#0072B2",
     "#D55E00",
@@ -63,12 +65,12 @@ def styled() -> Any:
 def save(figure: Figure, path: Path | str) -> list[Path]:
     """Write a figure as PNG and PDF; `path` is their name without the ending. The same figure gives the same bytes."""
     stem = Path(path)
-    stem.parent.mkdir(parents=True, exist_ok=True)
-    paths = [stem.with_name(f"{stem.name}.{ending}") for ending in ("png", "pdf")]
-    with styled():
-        figure.savefig(paths[0], dpi=DPI, metadata={"Software": None})
-        figure.savefig(paths[1], metadata={"CreationDate": None, "Producer": None, "Creator": None})
-    return paths
+    png, pdf = (stem.with_name(f"{stem.name}.{ending}") for ending in ("png", "pdf"))
+    with styled(), writing(png):
+        figure.savefig(png, dpi=DPI, metadata={"Software": None})
+    with styled(), writing(pdf):
+        figure.savefig(pdf, metadata={"CreationDate": None, "Producer": None, "Creator": None})
+    return [png, pdf]
 
 
 def colours(count: int) -> list[str]:
@@ -97,11 +99,6 @@ def short_number(value: float, position: int | None = None) -> str:
         if abs(value) >= limit:
             return f"{value / limit:g}{unit}"
     return f"{value:g}"
-
-
-def signed(value: float) -> str:
-    """A return with two digits, a true minus sign, and no minus before a zero."""
-    return f"{value:.2f}".replace("-0.00", "0.00").replace("-", "−")
 
 
 def style_curves(axes: Axes, title: str) -> None:

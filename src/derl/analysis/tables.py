@@ -9,6 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import Literal
 
+from derl.analysis.numbers import signed
 from derl.analysis.verdicts import Outcome, Verdict, count_outcomes
 from derl.core.errors import UnknownNameError
 
@@ -129,8 +130,8 @@ def best_of(found: dict[tuple[str, str], Verdict], within: Literal["column", "ro
 
 
 def number(value: float, std: float) -> str:
-    """0.98 ± 0.07, without a minus before a zero."""
-    return f"{value:.2f} ± {std:.2f}".replace("-0.00", "0.00").replace("-", "−")
+    """0.98 ± 0.07."""
+    return f"{signed(value)} ± {signed(std)}"
 
 
 def plain_row(row: str) -> str:

@@ -9,7 +9,7 @@ different if ours has five runs too, and one in ten if it has twenty.
 import dataclasses
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 import polars as pl
@@ -33,6 +33,7 @@ from derl.experiments.cases import Case
 from derl.experiments.paper import Cell, Statistic, cells
 
 Outcome = Literal["consistent", "differs", "not run"]
+OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
 DRAWN = 5
 """The runs behind a published number."""
 TOLERANCE = 0.02
@@ -174,7 +175,7 @@ class _Judge:
 
 def count_outcomes(judged: Iterable[Verdict]) -> dict[Outcome, int]:
     """How many numbers have each outcome."""
-    counts: dict[Outcome, int] = {"consistent": 0, "differs": 0, "not run": 0}
+    counts: dict[Outcome, int] = dict.fromkeys(OUTCOMES, 0)
     for verdict in judged:
         counts[verdict.outcome] += 1
     return counts

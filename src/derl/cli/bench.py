@@ -11,9 +11,9 @@ from rich.table import Table
 
 from derl.cli.display import console
 from derl.core.errors import require
+from derl.core.files import write_atomically
 from derl.experiments.reference import REFERENCE, REFERENCE_TASKS
 from derl.training.benchmark import Measurement, measure
-from derl.training.checkpoint import write_atomically
 from derl.training.recipes import TABLE_1, recipe
 
 

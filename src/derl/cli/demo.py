@@ -8,11 +8,11 @@ import tyro
 from rich.table import Table
 
 from derl.analysis.figures import plot_comparison, plot_decoupling
-from derl.analysis.published import published, row_name
 from derl.analysis.result import Result
 from derl.api import train
 from derl.cli.display import console, duration, showing
 from derl.core.errors import require
+from derl.experiments.paper import published, row_name
 from derl.training.recipes import recipe
 
 

@@ -7,11 +7,11 @@ from rich.table import Table
 
 from derl.agents import AGENTS
 from derl.agents.divergences import DIVERGENCES
-from derl.analysis.published import row_name
 from derl.bonuses import BONUSES
 from derl.cli.display import console
 from derl.envs import PAPER_TASKS, make
 from derl.envs.registry import families
+from derl.experiments.paper import row_name
 from derl.training.recipes import DESCRIPTIONS, RECIPES, TABLE_1
 
 

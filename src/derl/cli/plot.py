@@ -9,7 +9,7 @@ from derl.analysis.behaviour import on_grid
 from derl.analysis.figures import plot_curves, plot_decoupling
 from derl.api import load, use_compilation_cache
 from derl.cli.display import console
-from derl.core.errors import DerlError, require
+from derl.core.errors import require
 
 
 @dataclasses.dataclass(frozen=True)
@@ -36,13 +36,10 @@ class Plot:
         out = self.run if self.out is None else self.out
         # Asked for first: a wrong number should be told before anything is written.
         env = result.policy(self.number).env
-        try:
-            paths = plot_curves(result, out / "curves")
-            if on_grid(env):
-                path = out / "decoupling"
-                paths += plot_decoupling(result, self.number, path, episodes=self.episodes, seed=self.seed)
-        except OSError as error:
-            raise DerlError(f"cannot write figures in {out}: {error.strerror or error}") from None
+        paths = plot_curves(result, out / "curves")
+        if on_grid(env):
+            path = out / "decoupling"
+            paths += plot_decoupling(result, self.number, path, episodes=self.episodes, seed=self.seed)
         return paths
 
 

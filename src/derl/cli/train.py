@@ -11,7 +11,6 @@ import tyro
 from rich.table import Table
 
 from derl.agents import AnyAgent
-from derl.analysis.published import published
 from derl.analysis.result import Result
 from derl.api import DEFAULT_RECIPE, train
 from derl.bonuses.base import AnyBonus
@@ -20,6 +19,7 @@ from derl.core.errors import DerlError, require
 from derl.envs.base import AnyEnvironment
 from derl.envs.registry import family
 from derl.experiments.choosing import check_count
+from derl.experiments.paper import published
 from derl.training import recipes
 from derl.training.algorithm import Decoupling
 from derl.training.config import Config, Protocol

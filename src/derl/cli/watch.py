@@ -13,8 +13,8 @@ from rich.table import Table
 from rich.text import Text
 
 from derl.analysis.animation import COLOURS, Shot, Track, moments, play, title, tracks_of, write_gif
+from derl.analysis.numbers import signed
 from derl.analysis.result import Result
-from derl.analysis.style import signed
 from derl.api import load, use_compilation_cache
 from derl.cli.display import console
 from derl.core.errors import require

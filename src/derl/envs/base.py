@@ -7,7 +7,7 @@ import equinox as eqx
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, Shaped
 
-from derl.core.types import Spec
+from derl.core.types import Discrete, Spec
 
 State = TypeVar("State")
 
@@ -56,6 +56,17 @@ class Environment(eqx.Module, Generic[State]):
         """The best undiscounted return an episode can have (in expectation), if known."""
         return None
 
+    @property
+    def memoryless_return(self) -> float | None:
+        """The best return of a deterministic policy that sees only the observation: less, where a memory helps."""
+        return self.optimal_return
+
+    @property
+    def reachable_states(self) -> int | None:
+        """How many observations an episode can act in, if they are countable: of these, coverage is a share."""
+        space = self.spec.observation
+        return space.size if isinstance(space, Discrete) else None
+
     @abc.abstractmethod
     def reset(self, key: PRNGKeyArray) -> tuple[State, Shaped[Array, "*obs"]]:
         """Start an episode."""
@@ -79,6 +90,15 @@ class Environment(eqx.Module, Generic[State]):
     @property
     def grid_shape(self) -> tuple[int, int] | None:
         """Rows and columns of that picture."""
+        return None
+
+    @property
+    def goal_cell(self) -> tuple[int, int] | None:
+        """Where in that picture the reward is, if there is such a place."""
+        return None
+
+    def move(self, index: int, action: int) -> tuple[int, int] | None:
+        """By how many rows and columns an action moves from an observation, walls aside; None if it does not say."""
         return None
 
 

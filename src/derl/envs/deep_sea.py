@@ -89,6 +89,11 @@ class DeepSea(Environment[DeepSeaState]):
         still_on_path = success ** np.arange(self.size)
         return float(still_on_path[-1] - MOVE_COST * still_on_path.mean())
 
+    @property
+    def reachable_states(self) -> int:
+        """The cells on and below the diagonal."""
+        return self.size * (self.size + 1) // 2
+
     def reset(self, key: PRNGKeyArray) -> tuple[DeepSeaState, Int[Array, ""]]:
         state = DeepSeaState(jnp.zeros((), jnp.int32), jnp.zeros((), jnp.int32))
         return state, self.observe(state)
@@ -148,3 +153,11 @@ class DeepSea(Environment[DeepSeaState]):
     @property
     def grid_shape(self) -> tuple[int, int]:
         return self.size, self.size
+
+    @property
+    def goal_cell(self) -> tuple[int, int]:
+        return self.size - 1, self.size - 1
+
+    def move(self, index: int, action: int) -> tuple[int, int]:
+        """Down, and to the side that the action means in this cell."""
+        return 1, 1 if action == np.asarray(self.mapping)[index] else -1

@@ -114,12 +114,39 @@ class Hallway(Environment[HallwayState]):
         leaving it for free; or staying there as often as is rewarded. Fewer rewarded stays are never best, because each
         is worth the same.
         """
-        distances = np.arange(1, self.length_left + 1) if self.random_start else np.array([self.length_left])
+        distances = self._distances()
         arrival = float(self.goal_reward) - float(self.move_cost) * distances
         rounds = (self.horizon - distances) // self.stay_duration
         per_round = float(self.stay_reward) - float(self.stay_cost) * self.stay_duration
         best = np.maximum(0.0, arrival + np.maximum(0.0, rounds * per_round))
         return float(np.where(distances <= self.horizon, best, 0.0).mean())
+
+    @property
+    def memoryless_return(self) -> float:
+        """The best return needs a memory unless the stays fit the time exactly.
+
+        Whoever sees only his position cannot leave the goal, for free, after the last stay that pays. He stays to the
+        end, or never and goes to and fro. Where the goal is too far for the time there is, he goes left and pays
+        nothing.
+        """
+        distances = self._distances()
+        left = np.maximum(self.horizon - distances, 0)
+        arrival = float(self.goal_reward) - float(self.move_cost) * distances
+        rewards = float(self.stay_reward) * (left // self.stay_duration)
+        staying = arrival + rewards - float(self.stay_cost) * left
+        passing = arrival - float(self.move_cost) * (left // 2)
+        reached = distances <= self.horizon
+        return float(max(0.0, *(np.where(reached, way, 0.0).mean() for way in (staying, passing))))
+
+    def _distances(self) -> Int[np.ndarray, " starts"]:
+        """From every cell in which an episode can start to the goal."""
+        return np.arange(1, self.length_left + 1) if self.random_start else np.array([self.length_left])
+
+    @property
+    def reachable_states(self) -> int:
+        """All cells but those that are reached, if at all, only when the episode is over."""
+        start = self.goal - 1 if self.random_start else 0
+        return min(self.cells, start + self.horizon)
 
     def reset(self, key: PRNGKeyArray) -> tuple[HallwayState, Int[Array, ""]]:
         zero = jnp.zeros((), jnp.int32)
@@ -173,3 +200,10 @@ class Hallway(Environment[HallwayState]):
     @property
     def grid_shape(self) -> tuple[int, int]:
         return 1, self.cells
+
+    @property
+    def goal_cell(self) -> tuple[int, int]:
+        return 0, self.goal
+
+    def move(self, index: int, action: int) -> tuple[int, int]:
+        return 0, action - STAY

@@ -3,9 +3,8 @@
 from derl.envs.registry import PAPER_TASKS
 from derl.experiments.cases import Case, Setting
 from derl.experiments.experiment import Experiment, Part, product
-from derl.experiments.paper import INCREMENTS, LAMBDAS
+from derl.experiments.paper import INCREMENTS, LAMBDAS, SENSITIVITY_TASKS
 
-SENSITIVITY_TASKS = ("DeepSea-10", "Hallway-10-10")
 TWENTY, FIVE, THREE, TWO = (tuple(range(n)) for n in (20, 5, 3, 2))
 HELD_OUT_SEEDS = tuple(range(1000, 1020))
 """Seeds that no hyper-parameter was chosen on."""

@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from derl.core.errors import DerlError, UnknownNameError, require
+from derl.core.files import write_atomically, writing
 from derl.experiments.cases import Case, Setting
 from derl.experiments.identity import run_key
 from derl.experiments.planner import Member, results_of
 from derl.experiments.store import Entry, Store
-from derl.training.checkpoint import write_atomically
 from derl.training.config import Config, expand
 from derl.training.folder import CONFIG, RunFolder
 from derl.training.recipes import RECIPES
@@ -47,11 +47,8 @@ def export(
     frame = frame.with_columns(pl.selectors.float().cast(pl.Float32))
     buffer = io.BytesIO()
     frame.write_parquet(buffer, compression="zstd", compression_level=15)
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise DerlError(f"cannot make the folder {path.parent}: {error.strerror}") from None
-    write_atomically(path, buffer.getvalue())
+    with writing(path):
+        write_atomically(path, buffer.getvalue())
     return frame["key"].n_unique()
 
 

@@ -11,11 +11,12 @@ import polars as pl
 
 from derl._version import __version__
 from derl.core.errors import DerlError, UnknownNameError
+from derl.core.files import write_atomically
 from derl.experiments.cases import Case
 from derl.experiments.identity import run_key
 from derl.experiments.planner import Job, Member, steps_of
 from derl.experiments.store import Entry, Store
-from derl.training.checkpoint import read_metadata, write_atomically
+from derl.training.checkpoint import read_metadata
 from derl.training.folder import CHECKPOINT, RunFolder
 from derl.training.trainer import Progress, Trainer
 from derl.training.version import ENGINE

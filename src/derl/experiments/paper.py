@@ -87,6 +87,12 @@ def cells() -> tuple[Cell, ...]:
     )
 
 
+def published(table: str, recipe: str, task: str) -> Cell | None:
+    """The number of a recipe as it is, if the paper has one. `table` is the paper's label, such as tab:mean_returns."""
+    case = Case.of(recipe, task)
+    return next((cell for cell in cells() if cell.table == table and cell.case == case), None)
+
+
 def _case(table: str, row: str, column: str) -> Case:
     if column in TASK_OF:
         return Case.of(RECIPE_OF[row], TASK_OF[column])

@@ -4,7 +4,6 @@ What a memory does not hold yet is not written: a memory of a million steps cost
 """
 
 import json
-import os
 import zlib
 from pathlib import Path
 from typing import Any
@@ -16,23 +15,10 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
 from derl.core.errors import DerlError
+from derl.core.files import write_atomically
 
 FORMAT = "derl-checkpoint"
 VERSION = 2
-
-
-def write_atomically(path: Path, data: bytes) -> None:
-    """Replace `path` by `data` whole or, if anything goes wrong, leave it as it was."""
-    temporary = path.with_name(path.name + ".tmp")
-    try:
-        with open(temporary, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    except OSError as error:
-        temporary.unlink(missing_ok=True)
-        raise DerlError(f"cannot write {path}: {error.strerror or error}; what was saved before is intact") from None
 
 
 def flatten(tree: Any) -> dict[str, Any]:

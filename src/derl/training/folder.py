@@ -13,7 +13,8 @@ import polars as pl
 
 from derl._version import __version__
 from derl.core.errors import DerlError, require
-from derl.training.checkpoint import read_metadata, write_atomically
+from derl.core.files import write_atomically
+from derl.training.checkpoint import read_metadata
 from derl.training.config import Config, from_json, to_json
 from derl.training.version import versions_of
 

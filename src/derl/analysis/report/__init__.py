@@ -1,17 +1,17 @@
 """A report of results beside the paper's as one HTML page that needs nothing else: no server, no network."""
 
-import contextlib
 from collections.abc import Sequence
 from pathlib import Path
 
 import polars as pl
 
+from derl.analysis.claims import Claim
+from derl.analysis.claims import claims as paper_claims
 from derl.analysis.frames import EVALUATIONS
-from derl.analysis.report.claims import paper_claims
-from derl.analysis.report.model import Claim, Facts, Number, Table
+from derl.analysis.report.model import Facts, Number, Table
 from derl.analysis.report.numbers import grouped_results, of_the_paper, paper_tables
 from derl.analysis.report.page import build_page
-from derl.core.errors import DerlError
+from derl.core.files import write_atomically, writing
 
 __all__ = ["Claim", "Facts", "Number", "Table", "write_report"]
 
@@ -36,16 +36,9 @@ def write_report(
     results = grouped_results(frame)
     paper = of_the_paper(results)
     tables = paper_tables(paper, evaluations) if tables is None else tables
-    claims = paper_claims(paper, evaluations) if claims is None else claims
+    claims = paper_claims(paper, evaluations=evaluations) if claims is None else claims
     page = build_page(results, paper, tables, claims, title, facts or Facts())
     path = Path(path)
-    partial = path.with_name(path.name + ".tmp")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        partial.write_text(page, "utf-8")
-        partial.replace(path)
-    except OSError as error:
-        with contextlib.suppress(OSError):
-            partial.unlink()
-        raise DerlError(f"cannot write the report {path}: {error.strerror or error}") from None
+    with writing(path):
+        write_atomically(path, page.encode())
     return path

@@ -7,9 +7,10 @@ import polars as pl
 
 from derl.analysis.report.html import Html, grouped, h, join, plural
 from derl.analysis.report.model import Table
-from derl.analysis.report.names import recipe_label, setting_label, task_label
+from derl.analysis.report.names import recipe_label, setting_label
 from derl.analysis.report.sections import command
 from derl.experiments.builtin import DESCRIPTIONS
+from derl.experiments.paper import column_name
 
 MOST_FAILURES = 200
 
@@ -65,7 +66,7 @@ def failures_section(frame: pl.DataFrame) -> Html:
 
 
 def _failure(row: dict[str, Any]) -> Html:
-    cells = [task_label(row["task"]), setting_label(row["setting"]) or "as in the recipe", row["seed"]]
+    cells = [column_name(row["task"]), setting_label(row["setting"]) or "as in the recipe", row["seed"]]
     cells.append(grouped(row["failed_at_step"]))
     return h("tr", h("th", recipe_label(row["recipe"]), scope="row"), [h("td", cell) for cell in cells])
 

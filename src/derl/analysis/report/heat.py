@@ -6,13 +6,15 @@ from typing import NamedTuple
 
 from derl.analysis import tables
 from derl.analysis.report.html import Html, h, number, plural
-from derl.analysis.report.model import Number, Table, Verdict
-from derl.analysis.report.names import recipe_label, setting_label, task_label
+from derl.analysis.report.model import Number, Table
+from derl.analysis.report.names import recipe_label, setting_label
+from derl.analysis.verdicts import Outcome
 from derl.experiments.cases import Case, case_of
+from derl.experiments.paper import column_name
 
-MARKS: dict[Verdict, str] = {**tables.MARKS, "not run": ""}
+MARKS: dict[Outcome, str] = {**tables.MARKS, "not run": ""}
 """As on the other pages; what was not run is hatched."""
-CLASSES: dict[Verdict, str] = {"consistent": "ok", "differs": "off", "not run": "none"}
+CLASSES: dict[Outcome, str] = {"consistent": "ok", "differs": "off", "not run": "none"}
 LEVELS = 10
 WIDEST = 0.5
 """The share of the best return at which a difference has its darkest shade."""
@@ -23,7 +25,7 @@ class Cell(NamedTuple):
 
     views: Sequence[tuple[str, str]]
     tip: Sequence[str]
-    verdict: Verdict | None = None
+    verdict: Outcome | None = None
     case: int | None = None
     bold: bool = False
 
@@ -56,7 +58,7 @@ def cell_of(value: Number, best: float, row: str, column: str, case: int | None)
 
 def tip_of(value: Number, row: str, column: str, gap: float | None) -> list[str]:
     """What is said about a cell, line by line; the first is its name."""
-    where = f"{recipe_label(value.recipe)} on {task_label(value.task)}" if value.recipe else f"{row}, {column}"
+    where = f"{recipe_label(value.recipe)} on {column_name(value.task)}" if value.recipe else f"{row}, {column}"
     lines = [where + (f", {setting_label(value.setting)}" if value.setting else "")]
     if value.ours is None:
         lines.append("ours: not run")

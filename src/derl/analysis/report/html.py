@@ -4,6 +4,8 @@ import json
 from html import escape
 from typing import Any
 
+from derl.analysis.numbers import signed
+
 
 class Html(str):
     """Text that is markup already."""
@@ -51,11 +53,8 @@ def embed_json(identity: str, value: Any) -> Html:
 
 
 def number(value: float | None, digits: int = 2) -> str:
-    """A number with a true minus sign, and none before a zero; a dash if it is unknown."""
-    if value is None or value != value:
-        return "–"
-    text = f"{value:.{digits}f}"
-    return (text.lstrip("-") if float(text) == 0 else text).replace("-", "−")
+    """A number; a dash if it is unknown."""
+    return "–" if value is None or value != value else signed(value, f".{digits}f")
 
 
 def grouped(value: float) -> str:

@@ -5,15 +5,15 @@ from typing import NamedTuple
 
 import numpy as np
 
+from derl.analysis.aggregates import optimal_return_or_none
 from derl.analysis.divergence import Variant, groups
 from derl.analysis.frames import Results
 from derl.analysis.report.heat import Cell, heat_table, shade
 from derl.analysis.report.html import Html, grouped, h, number, plural
-from derl.analysis.report.names import VALUES, task_label
-from derl.analysis.report.numbers import best_return
+from derl.analysis.report.names import VALUES
 from derl.analysis.statistics import average_return, mean_without_nan, std_without_nan
 from derl.experiments.cases import Case
-from derl.experiments.paper import REWARDS
+from derl.experiments.paper import REWARDS, column_name
 
 VIEWS = ("Average return", "Spread between seeds", "KL divergence")
 
@@ -74,7 +74,7 @@ def grid_section(grid: Grid, places: Mapping[Case, int]) -> Html:
         pairs = [grid.pairs.get((a, b)) for b in exploiter]
         rows.append((f"αᵦ = {a:g}", [_cell(one, widest, farthest, places) if one else empty for one in pairs]))
     reward = VALUES.get(grid.reward, grid.reward)
-    title = f"{task_label(grid.task)}, explorer's reward {reward}, {grouped(grid.episodes)} episodes"
+    title = f"{column_name(grid.task)}, explorer's reward {reward}, {grouped(grid.episodes)} episodes"
     identity = "kl-" + "".join(c if c.isalnum() else "-" for c in f"{grid.task}-{grid.reward}-{grid.episodes}")
     table = heat_table(identity, title, "Coefficients", [f"αₑ = {b:g}" for b in exploiter], rows)
     return h("section", h("h3", title), table, class_="kl-grid")
@@ -82,12 +82,12 @@ def grid_section(grid: Grid, places: Mapping[Case, int]) -> Html:
 
 def _cell(one: Constrained, widest: float, farthest: float, places: Mapping[Case, int]) -> Cell:
     views = [
-        (number(one.average), shade(one.average, best_return(one.case.task) or 1.0)),
+        (number(one.average), shade(one.average, optimal_return_or_none(one.case.task) or 1.0)),
         (number(one.spread), shade(one.spread, widest)),
         (number(one.divergence), shade(one.divergence, farthest)),
     ]
     tip = [
-        f"DeA2C Count on {task_label(one.case.task)}, αᵦ = {one.alphas[0]:g}, αₑ = {one.alphas[1]:g}",
+        f"DeA2C Count on {column_name(one.case.task)}, αᵦ = {one.alphas[0]:g}, αₑ = {one.alphas[1]:g}",
         f"average return {number(one.average, 3)}, {plural(one.seeds, 'seed')}",
         f"spread between seeds {number(one.spread, 3)}",
         f"mean KL divergence {number(one.divergence, 3)}",

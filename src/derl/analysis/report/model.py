@@ -1,15 +1,11 @@
-"""What a report is made of, as plain data: numbers beside published ones, claims, and the facts of the runs."""
+"""What a report is made of, as plain data: numbers beside published ones, and the facts of the runs."""
 
 import dataclasses
 from collections.abc import Mapping
-from typing import Literal
 
 from derl._version import __version__
 from derl.analysis.explanations import Standing
-
-Verdict = Literal["consistent", "differs", "not run"]
-Outcome = Literal["holds", "does not hold", "not enough data"]
-VERDICTS: tuple[Verdict, ...] = ("consistent", "differs", "not run")
+from derl.analysis.verdicts import OUTCOMES, Outcome
 
 
 @dataclasses.dataclass(frozen=True)
@@ -25,7 +21,7 @@ class Number:
     low: float | None = None
     high: float | None = None
     seeds: int = 0
-    verdict: Verdict = "not run"
+    verdict: Outcome = "not run"
     reason: str = ""
     """Why it may differ, and what is known about that."""
     standing: Standing | None = None
@@ -55,34 +51,10 @@ class Table:
     task: str = ""
     statistic: str = "average"
 
-    def counts(self) -> dict[Verdict, int]:
+    def counts(self) -> dict[Outcome, int]:
         """How many numbers have each verdict."""
         verdicts = [number.verdict for number in self.numbers.values()]
-        return {verdict: verdicts.count(verdict) for verdict in VERDICTS}
-
-
-@dataclasses.dataclass(frozen=True)
-class Claim:
-    """One test of one of the paper's claims: an effect with its interval, and what follows from it."""
-
-    claim: str
-    """What the paper says; tests of the same claim stand together."""
-    outcome: Outcome
-    effect: float | None = None
-    low: float | None = None
-    high: float | None = None
-    text: str = ""
-    """The outcome as a sentence."""
-    measure: str = ""
-    """What the effect is."""
-    subject: str = ""
-    """Where it was measured."""
-    bound: float = 0.0
-    """What the effect has to be above, or below, for the claim to hold."""
-    published: float | None = None
-    """The same effect in the paper's own numbers."""
-    overall: bool = True
-    """Whether this is the claim as a whole; the others are single cases of the one before them."""
+        return {verdict: verdicts.count(verdict) for verdict in OUTCOMES}
 
 
 @dataclasses.dataclass(frozen=True)

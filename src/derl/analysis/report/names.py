@@ -1,6 +1,6 @@
 """How cases are called on the page: the paper's names, and settings by the paper's symbols."""
 
-from derl.experiments.paper import ALGORITHM_NAMES, BONUS_NAMES, column_name
+from derl.experiments.paper import ALGORITHM_NAMES, BONUS_NAMES
 
 SYMBOLS = {
     "bonus.scale": "λ",
@@ -36,11 +36,6 @@ def bonus_label(recipe: str) -> str:
     """The bonus of a recipe, by the paper's name."""
     bonus = recipe.removesuffix("-kl").partition("-")[2]
     return BONUS_NAMES.get(bonus, bonus)
-
-
-def task_label(task: str) -> str:
-    """A task as the paper's tables call it."""
-    return column_name(task)
 
 
 def setting_label(setting: str) -> str:

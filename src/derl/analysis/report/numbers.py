@@ -1,18 +1,18 @@
 """From results to the tables and claims of a report: what `verdicts` and `claims` found, as plain data."""
 
 from collections.abc import Callable, Iterable
-from functools import cache
 
 import polars as pl
 
+from derl.analysis.aggregates import optimal_return_or_none
 from derl.analysis.explanations import why
 from derl.analysis.frames import EVALUATIONS, Results
 from derl.analysis.report.model import Number, Table
 from derl.analysis.report.names import METRICS
 from derl.analysis.tables import plain_row, table_of
 from derl.analysis.verdicts import Verdict, verdicts
-from derl.core.errors import DerlError, require
-from derl.envs.registry import PAPER_TASKS, make
+from derl.core.errors import require
+from derl.envs.registry import PAPER_TASKS
 from derl.experiments.paper import TASK_OF, Cell, cells
 from derl.training.recipes import RECIPES
 
@@ -36,16 +36,6 @@ def of_the_paper(results: Results) -> Results:
     ours = pl.col("task").is_in(PAPER_TASKS) & pl.col("recipe").is_in(RECIPES)
     kept = results.frame.filter(ours)
     return results if len(kept) == len(results.frame) else Results(kept)
-
-
-@cache
-def best_return(task: str) -> float | None:
-    """The best possible return of a task; None for one nobody knows here."""
-    try:
-        best = make(task).optimal_return
-    except DerlError:
-        return None
-    return None if best is None else float(best)
 
 
 def paper_tables(results: Results, evaluations: int = EVALUATIONS) -> list[Table]:
@@ -95,7 +85,7 @@ def _reason(verdict: Verdict) -> str:
 
 def _table(label: str, members: list[Cell], number: Callable[[Cell], Number]) -> Table:
     paper = table_of(label)
-    optima = {cell.column: best_return(cell.case.task) for cell in members}
+    optima = {cell.column: optimal_return_or_none(cell.case.task) for cell in members}
     return Table(
         label=label,
         title=paper.title,

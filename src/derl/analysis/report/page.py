@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from importlib import resources
 from typing import Any
 
+from derl.analysis.claims import Claim
 from derl.analysis.frames import Results
 from derl.analysis.report import closing, sections
 from derl.analysis.report.claims import claims_section
 from derl.analysis.report.html import Html, embed_json, h, join
 from derl.analysis.report.kl import VIEWS, grid_section, kl_grids
-from derl.analysis.report.model import Claim, Facts, Table
+from derl.analysis.report.model import Facts, Table
 from derl.analysis.report.names import bonus_label, recipe_label
 from derl.analysis.report.series import pack_series
 from derl.experiments.cases import Case, case_of

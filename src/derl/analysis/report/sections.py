@@ -7,16 +7,17 @@ import polars as pl
 from derl.analysis.explanations import STANDINGS
 from derl.analysis.report.heat import CLASSES, MARKS, paper_table
 from derl.analysis.report.html import Html, grouped, h, join, large, long_duration, plural
-from derl.analysis.report.model import VERDICTS, Facts, Table, Verdict
+from derl.analysis.report.model import Facts, Table
+from derl.analysis.verdicts import OUTCOMES, Outcome
 from derl.experiments.cases import Case
 
-PLURAL: dict[Verdict, str] = {"consistent": "consistent", "differs": "differ", "not run": "not run"}
+PLURAL: dict[Outcome, str] = {"consistent": "consistent", "differs": "differ", "not run": "not run"}
 
 
-def total_counts(tables: Sequence[Table]) -> dict[Verdict, int]:
+def total_counts(tables: Sequence[Table]) -> dict[Outcome, int]:
     """Verdicts over all tables."""
     each = [table.counts() for table in tables]
-    return {verdict: sum(counts[verdict] for counts in each) for verdict in VERDICTS}
+    return {verdict: sum(counts[verdict] for counts in each) for verdict in OUTCOMES}
 
 
 def headline(tables: Sequence[Table]) -> Html:
@@ -31,7 +32,7 @@ def headline(tables: Sequence[Table]) -> Html:
             h("span", PLURAL[verdict]),
             class_=f"tile {CLASSES[verdict]}",
         )
-        for verdict in VERDICTS
+        for verdict in OUTCOMES
     ]
     note = f"of {grouped(total)} numbers published in {plural(len(tables), 'table')}"
     return join(h("ul", tiles, class_="tiles"), share_bar(counts), h("p", note, class_="note"), explained(tables))
@@ -46,11 +47,11 @@ def explained(tables: Sequence[Table]) -> Html:
     return join(h("p", f"Of the {plural(len(found), 'difference')}:", class_="note"), h("ul", lines, class_="note"))
 
 
-def share_bar(counts: Mapping[Verdict, int], small: bool = False) -> Html:
+def share_bar(counts: Mapping[Outcome, int], small: bool = False) -> Html:
     """A bar of the shares of verdicts; the text beside it says the same."""
     total = max(1, sum(counts.values()))
     parts, start = [], 0.0
-    for verdict in VERDICTS:
+    for verdict in OUTCOMES:
         width = 1000 * counts[verdict] / total
         parts.append(h("rect", x=f"{start:.1f}", y="0", width=f"{width:.1f}", height="10", class_=CLASSES[verdict]))
         start += width
@@ -105,7 +106,7 @@ def tables_section(tables: Sequence[Table], cases: Mapping[Case, int]) -> Html:
         counts = table.counts()
         run = counts["consistent"] + counts["differs"]
         options.append(h("option", f"{table.title} – {run} of {sum(counts.values())} run", value=i))
-        words = ", ".join(f"{MARKS[v]} {counts[v]} {PLURAL[v]}".strip() for v in VERDICTS)
+        words = ", ".join(f"{MARKS[v]} {counts[v]} {PLURAL[v]}".strip() for v in OUTCOMES)
         panels.append(
             h(
                 "section",

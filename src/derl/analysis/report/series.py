@@ -11,13 +11,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from derl.analysis.aggregates import normalised
+from derl.analysis.aggregates import normalised, optimal_return_or_none
 from derl.analysis.frames import Results
-from derl.analysis.report.names import METRICS, recipe_label, setting_key, setting_label, task_label
-from derl.analysis.report.numbers import best_return
+from derl.analysis.report.names import METRICS, recipe_label, setting_key, setting_label
 from derl.analysis.statistics import bootstrap_interval, mean_without_nan
 from derl.envs.registry import PAPER_TASKS
 from derl.experiments.cases import Case
+from derl.experiments.paper import column_name
 from derl.training.recipes import RECIPES
 
 FAMILIES = {"DeepSea": "DeepSea, all (normalised)", "Hallway": "Hallway, all (normalised)"}
@@ -73,7 +73,8 @@ def pack_series(results: Results) -> dict[str, Any]:
 def _curves(results: Results, case: Case) -> Curves:
     metrics = {name: results.values(case, name) for name in _metrics(case)}
     known = {name: (values, *bootstrap_interval(values)) for name, values in metrics.items() if values is not None}
-    return Curves(case.recipe, case.task, case.setting, _seeds(results, case), _episodes(results, case), known)
+    seeds = results.seeds(case).tolist()
+    return Curves(case.recipe, case.task, case.setting, seeds, _episodes(results, case), known)
 
 
 def whole_families(results: Results) -> list[Curves]:
@@ -89,8 +90,8 @@ def whole_families(results: Results) -> list[Curves]:
             cases = [Case.of(recipe, task) for task in tasks]
             if not all(case in results for case in cases):
                 continue
-            seeds, episodes = _seeds(results, cases[0]), _episodes(results, cases[0])
-            same = all(_seeds(results, c) == seeds and _episodes(results, c) == episodes for c in cases)
+            seeds, episodes = results.seeds(cases[0]).tolist(), _episodes(results, cases[0])
+            same = all(results.seeds(c).tolist() == seeds and _episodes(results, c) == episodes for c in cases)
             if not same:
                 continue
             returns = [results.values(case) for case in cases]
@@ -103,11 +104,11 @@ def whole_families(results: Results) -> list[Curves]:
 
 
 def _task_label(task: str) -> str:
-    return task if task in FAMILIES.values() else task_label(task)
+    return task if task in FAMILIES.values() else column_name(task)
 
 
 def _best(task: str) -> float | None:
-    return 1.0 if task in FAMILIES.values() else best_return(task)
+    return 1.0 if task in FAMILIES.values() else optimal_return_or_none(task)
 
 
 def pack(values: np.ndarray) -> str:
@@ -140,10 +141,3 @@ def _metrics(case: Case) -> tuple[str, ...]:
 
 def _episodes(results: Results, case: Case) -> tuple[int, ...]:
     return tuple(int(x) if x == x else 0 for x in np.round(results.episodes(case)))
-
-
-def _seeds(results: Results, case: Case) -> list[int]:
-    """The seed of every run, in the order of their rows."""
-    seeds = results.frame["seed"][results.rows[case]].to_numpy()
-    lengths = results.lengths(case)
-    return [int(seed) for seed in seeds[np.cumsum(lengths) - lengths]]

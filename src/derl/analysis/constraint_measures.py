@@ -3,7 +3,7 @@
 import dataclasses
 from collections.abc import Iterator
 
-from derl.analysis.claim_tests import narrower, spread_in_paper
+from derl.analysis.claim_measures import narrower, spread_in_paper
 from derl.analysis.divergence import RECIPE, Group, Variant, main_groups
 from derl.analysis.effects import Effect, average_effect, maximum_effect
 from derl.analysis.findings import SOLVED, Finding, with_whole
@@ -27,11 +27,11 @@ def closeness(results: Results, evaluations: int) -> list[Finding]:
     for group, reward in _rewards(results):
         plain, tied = Variant(0.0, 0.0, reward), Variant(*constraint(group.task), reward)
         subject = f"{row_name(RECIPE)} on {group.task}, {_reward(reward)}"
-        kl, gap, alone = None, None, ""
+        kl, gap, alone, length = None, None, "", _length(group, evaluations)
         if plain in group.cases and tied in group.cases:
             cases = group.cases[tied], group.cases[plain]
-            kl = _kl_gap(results, *cases, group.evaluations)
-            gap = deviation_gap(results, *cases, group.evaluations)
+            kl = _kl_gap(results, *cases, length)
+            gap = deviation_gap(results, *cases, length)
             alone = "" if can_tell(*(len(results.lengths(case)) for case in cases)) else ALONE
         divergence.append(Finding(KL, subject, kl, 0.0, "below", lacks=NOT_BOTH))
         deviation.append((Finding(DEVIATION, subject, gap, 0.0, "below", lacks=NOT_BOTH), alone))
@@ -41,6 +41,11 @@ def closeness(results: Results, evaluations: int) -> list[Finding]:
     whole, *_ = with_whole([finding for finding, _ in deviation])
     single = [dataclasses.replace(finding, too_few=alone) for finding, alone in deviation]
     return [*with_whole(divergence), whole, *single]
+
+
+def _length(group: Group, evaluations: int) -> int:
+    """How many evaluations count: as many as of all runs, but for experiments that were planned to be shorter."""
+    return min(evaluations, group.evaluations)
 
 
 def _rewards(results: Results) -> Iterator[tuple[Group, str]]:
@@ -81,14 +86,15 @@ def exploration(results: Results, evaluations: int) -> list[Finding]:
     """How good exploiters become whose explorers never saw extrinsic rewards."""
     best, beyond = [], []
     for group in main_groups(results):
+        length = _length(group, evaluations)
         for alphas in ((0.0, 0.0), constraint(group.task)):
             case = group.cases.get(Variant(*alphas, "intrinsic"))
             words = "constraints" if any(alphas) else "no constraints"
             subject = f"{row_name(RECIPE)} on {group.task}, {words}"
-            top = None if case is None else maximum_effect(results, case, group.evaluations)
+            top = None if case is None else maximum_effect(results, case, length)
             best.append(Finding(BEST, subject, top, SOLVED, "above"))
             pair = [
-                None if case is None else average_effect(results, case, group.evaluations, column)
+                None if case is None else average_effect(results, case, length, column)
                 for column in ("return", "explorer_return")
             ]
             gap = None if pair[0] is None or pair[1] is None else pair[0] - pair[1]
