@@ -34,6 +34,7 @@ class StateActionCount(Bonus[Int[Array, "states actions"]]):
         return visits.reshape(state.shape), inverse_root_count(self.increment * by_then)
 
     def check(self) -> None:
+        super().check()
         require(self.increment > 0, f"increment must be greater than 0, got {self.increment}")
 
 

@@ -9,10 +9,11 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, Shaped
 
-from derl.agents.divergences import kl
+from derl.agents.divergences import Divergence, kl
 from derl.agents.returns import importance_weights
 from derl.bonuses.base import CurrentBonus
-from derl.core.errors import require
+from derl.core.errors import check_choices, require
+from derl.core.networks import Activation
 from derl.core.types import Rollout, Spec
 
 State = TypeVar("State")
@@ -27,7 +28,7 @@ class Constraint(eqx.Module):
     alpha: Float[Array, ""]
     log_probs: Float[Array, "T E A"]
     """The other policy on the rollout's observations."""
-    divergence: str = eqx.field(static=True)
+    divergence: Divergence = eqx.field(static=True)
 
 
 class Experience(eqx.Module):
@@ -56,7 +57,7 @@ class Agent(eqx.Module, Generic[State]):
     """The joint norm at which gradients are clipped."""
     hidden: tuple[int, ...] = eqx.field(default=(64, 64), static=True)
     """Sizes of the hidden layers of each network."""
-    activation: str = eqx.field(default="relu", static=True)
+    activation: Activation = eqx.field(default="relu", static=True)
     """Nonlinearity of the hidden layers: relu or tanh."""
     updates_per_rollout: int = eqx.field(default=1, static=True)
     """How many times the agent learns after each rollout."""
@@ -126,6 +127,7 @@ class Agent(eqx.Module, Generic[State]):
 
     def check(self) -> None:
         """Raise a `DerlError` if a hyper-parameter makes no sense."""
+        check_choices(self)
         name = type(self).__name__
         require(0 <= self.gamma <= 1, f"{name}: gamma must be between 0 and 1, not {self.gamma}")
         require(self.learning_rate >= 0, f"{name}: learning_rate must not be negative, it is {self.learning_rate}")

@@ -6,7 +6,7 @@ from typing import Any, Generic, Literal, TypeVar
 import equinox as eqx
 from jaxtyping import Array, Float, Int, PRNGKeyArray, Shaped
 
-from derl.core.errors import DerlError
+from derl.core.errors import DerlError, check_choices, require
 from derl.core.types import Rollout, Spec
 
 State = TypeVar("State")
@@ -50,6 +50,8 @@ class Bonus(eqx.Module, Generic[State]):
 
     def check(self) -> None:
         """Raise a `DerlError` if a hyper-parameter makes no sense."""
+        check_choices(self)
+        require(self.scale >= 0, f"scale must be at least 0, got {self.scale}")
 
 
 class CurrentBonus(eqx.Module):

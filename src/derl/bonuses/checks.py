@@ -1,11 +1,8 @@
 """One-line complaints about hyper-parameters that make no sense."""
 
-from collections.abc import Sequence
-from typing import Any, get_args
+from typing import Any
 
-from derl.bonuses.base import AnyBonus
-from derl.bonuses.normalise import Normalise
-from derl.core.errors import UnknownNameError, require
+from derl.core.errors import require
 
 
 def require_not_negative(settings: Any, *fields: str) -> None:
@@ -27,16 +24,3 @@ def require_widths(settings: Any, *fields: str) -> None:
     for field in fields:
         value = getattr(settings, field)
         require(all(width >= 1 for width in value), f"every layer width in {field} must be at least 1, got {value}")
-
-
-def require_choice(settings: Any, field: str, choices: Sequence[str]) -> None:
-    """The named field of `settings` is one of `choices`."""
-    value = getattr(settings, field)
-    if value not in choices:
-        raise UnknownNameError(f"value of {field}", str(value), choices)
-
-
-def check_shared(bonus: AnyBonus) -> None:
-    """What every bonus has: `scale` and `normalise`."""
-    require_not_negative(bonus, "scale")
-    require_choice(bonus, "normalise", get_args(Normalise))

@@ -1,13 +1,11 @@
 """Count: rewards states in inverse proportion to how often they were visited."""
 
-from typing import get_args
-
 import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from derl.bonuses.base import Bonus, Looks, looked_at
-from derl.bonuses.checks import check_shared, require_choice, require_positive
+from derl.bonuses.checks import require_positive
 from derl.core.errors import DerlError
 from derl.core.types import Discrete, Rollout, Spec
 
@@ -83,6 +81,5 @@ class Count(Bonus[CountState]):
         return self.reward(jnp.maximum(1, state.visits[obs if self.looks == "state" else next_obs]))
 
     def check(self) -> None:
-        check_shared(self)
+        super().check()
         require_positive(self, "increment")
-        require_choice(self, "looks", get_args(Looks))

@@ -36,6 +36,7 @@ class Protocol:
 
     def check(self) -> None:
         """Raise a `DerlError` if a setting makes no sense."""
+        check_choices(self)
         for name in ("episodes", "steps", "evaluate_every", "evaluation_episodes"):
             value = getattr(self, name)
             require(value is None or type(value) is int, f"protocol: {name} takes a whole number, not {value!r}")
@@ -89,7 +90,6 @@ class Config:
         check_choices(self)
         for part in (self.explorer, self.bonus, self.exploiter, self.decoupling, self.protocol):
             if part is not None:
-                check_choices(part)
                 part.check()
         decoupling = self.decoupling
         alphas = (decoupling.alpha_explorer, decoupling.alpha_exploiter)
