@@ -12,7 +12,14 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, Shaped
 from derl.agents.divergences import Divergence, kl
 from derl.agents.returns import importance_weights
 from derl.bonuses.base import CurrentBonus
-from derl.core.errors import check_choices, require
+from derl.core.checks import (
+    check_choices,
+    require_at_least,
+    require_below,
+    require_positive,
+    require_share,
+    require_widths,
+)
 from derl.core.networks import Activation
 from derl.core.types import Rollout, Spec
 
@@ -128,15 +135,12 @@ class Agent(eqx.Module, Generic[State]):
     def check(self) -> None:
         """Raise a `DerlError` if a hyper-parameter makes no sense."""
         check_choices(self)
-        name = type(self).__name__
-        require(0 <= self.gamma <= 1, f"{name}: gamma must be between 0 and 1, not {self.gamma}")
-        require(self.learning_rate >= 0, f"{name}: learning_rate must not be negative, it is {self.learning_rate}")
-        require(self.adam_epsilon > 0, f"{name}: adam_epsilon must be positive, not {self.adam_epsilon}")
-        require(0 <= self.adam_beta2 < 1, f"{name}: adam_beta2 must be in [0, 1), not {self.adam_beta2}")
-        require(self.max_grad_norm > 0, f"{name}: max_grad_norm must be positive, not {self.max_grad_norm}")
-        require(all(h > 0 for h in self.hidden), f"{name}: hidden layer sizes must be positive, not {self.hidden}")
-        require(self.updates_per_rollout >= 1, f"{name}: updates_per_rollout must be at least 1")
-        require(self.updates_per_step >= 0, f"{name}: updates_per_step must not be negative")
+        require_share(self, "gamma", "adam_beta2")
+        require_below(self, 1, "adam_beta2")
+        require_at_least(self, 0, "learning_rate", "updates_per_step")
+        require_positive(self, "adam_epsilon", "max_grad_norm")
+        require_widths(self, "hidden")
+        require_at_least(self, 1, "updates_per_rollout")
 
 
 AnyAgent = Agent[Any]

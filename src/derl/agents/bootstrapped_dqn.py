@@ -11,6 +11,7 @@ from derl.agents.base import Clock, Metrics
 from derl.agents.dqn import DQN
 from derl.agents.q_network import DQNState, Learner, Memory, QNetwork, epsilon_greedy, q_loss
 from derl.agents.returns import select
+from derl.core.checks import require_at_least, require_positive, require_share
 from derl.core.errors import require
 from derl.core.optimiser import apply_gradient
 from derl.core.types import Spec
@@ -116,10 +117,11 @@ class BootstrappedDQN(DQN):
 
     def check(self) -> None:
         super().check()
-        require(self.heads >= 1, f"BootstrappedDQN: heads must be at least 1, not {self.heads}")
-        require(self.prior_scale >= 0, f"BootstrappedDQN: prior_scale must not be negative, it is {self.prior_scale}")
-        require(0 < self.mask_probability <= 1, "BootstrappedDQN: mask_probability must be in (0, 1]")
+        require_at_least(self, 1, "heads")
+        require_at_least(self, 0, "prior_scale")
+        require_share(self, "mask_probability")
+        require_positive(self, "mask_probability")
         require(
             not (self.frozen_targets or self.prioritised or self.dueling),
-            "BootstrappedDQN: frozen_targets, prioritised and dueling are not for ensembles",
+            f"{type(self).__name__}: frozen_targets, prioritised and dueling are not for ensembles",
         )

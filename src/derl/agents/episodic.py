@@ -14,7 +14,7 @@ from derl.agents.base import Clock, Experience, Metrics, comparison, learn_if
 from derl.agents.divergences import mean_divergence
 from derl.agents.episodes import EpisodeReplay, Episodes
 from derl.agents.returns import select
-from derl.core.errors import require
+from derl.core.checks import require_at_least, require_positive, require_share
 from derl.core.optimiser import apply_gradient
 from derl.core.types import Spec
 
@@ -162,9 +162,7 @@ class EpisodicA2C(ActorCriticAgent):
 
     def check(self) -> None:
         super().check()
-        require(self.capacity >= 1, f"EpisodicA2C: capacity must be positive, not {self.capacity}")
-        require(self.batch_steps >= 1, f"EpisodicA2C: batch_steps must be positive, not {self.batch_steps}")
-        require(self.min_episodes >= 1, f"EpisodicA2C: min_episodes must be positive, not {self.min_episodes}")
-        require(self.entropy_steps >= 0, f"EpisodicA2C: entropy_steps must not be negative, it is {self.entropy_steps}")
-        require(0 < self.average_rate <= 1, f"EpisodicA2C: average_rate must be in (0, 1], not {self.average_rate}")
-        require(self.average_share >= 0, f"EpisodicA2C: average_share must not be negative, it is {self.average_share}")
+        require_at_least(self, 1, "capacity", "batch_steps", "min_episodes")
+        require_at_least(self, 0, "entropy_steps", "average_share")
+        require_share(self, "average_rate")
+        require_positive(self, "average_rate")

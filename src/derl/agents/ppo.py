@@ -11,6 +11,7 @@ from derl.agents.actor_critic import ActorCritic, ActorCriticAgent, ActorCriticS
 from derl.agents.base import Clock, Experience, Metrics, comparison
 from derl.agents.divergences import mean_divergence
 from derl.agents.returns import importance_weights, select
+from derl.core.checks import require_at_least, require_positive
 from derl.core.errors import require
 from derl.core.optimiser import apply_gradient
 from derl.core.types import Spec
@@ -134,13 +135,12 @@ class PPO(ActorCriticAgent):
         samples = max(self.n_steps, rollout_length) * num_envs
         require(
             samples >= max(self.minibatches, 2),
-            f"PPO: a rollout has {samples} samples here, too few for {self.minibatches} minibatches (2 at least are "
-            "needed); raise n_steps or num_envs, or lower minibatches",
+            f"{type(self).__name__}: a rollout has {samples} samples here, too few for {self.minibatches} minibatches "
+            "(2 at least are needed); raise n_steps or num_envs, or lower minibatches",
         )
         return super().init(key, spec, num_envs, rollout_length)
 
     def check(self) -> None:
         super().check()
-        require(self.epochs >= 1, f"PPO: epochs must be at least 1, not {self.epochs}")
-        require(self.minibatches >= 1, f"PPO: minibatches must be at least 1, not {self.minibatches}")
-        require(self.clip > 0, f"PPO: clip must be positive, not {self.clip}")
+        require_at_least(self, 1, "epochs", "minibatches")
+        require_positive(self, "clip")

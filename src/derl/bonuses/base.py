@@ -6,7 +6,8 @@ from typing import Any, Generic, Literal, TypeVar
 import equinox as eqx
 from jaxtyping import Array, Float, Int, PRNGKeyArray, Shaped
 
-from derl.core.errors import DerlError, check_choices, require
+from derl.core.checks import check_choices, require_at_least
+from derl.core.errors import DerlError
 from derl.core.types import Rollout, Spec
 
 State = TypeVar("State")
@@ -51,7 +52,7 @@ class Bonus(eqx.Module, Generic[State]):
     def check(self) -> None:
         """Raise a `DerlError` if a hyper-parameter makes no sense."""
         check_choices(self)
-        require(self.scale >= 0, f"scale must be at least 0, got {self.scale}")
+        require_at_least(self, 0, "scale")
 
 
 class CurrentBonus(eqx.Module):

@@ -5,7 +5,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from derl.bonuses.base import Bonus, Looks, looked_at
-from derl.bonuses.checks import require_positive
+from derl.core.checks import require_positive
 from derl.core.errors import DerlError
 from derl.core.types import Discrete, Rollout, Spec
 

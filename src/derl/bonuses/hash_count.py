@@ -10,8 +10,8 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, Shaped, UInt32
 
 from derl.bonuses.base import Bonus, Looks, looked_at
-from derl.bonuses.checks import require_positive
 from derl.bonuses.count import count_visits, inverse_root_count
+from derl.core.checks import require_positive
 from derl.core.types import Box, Discrete, Rollout, Spec
 
 LARGEST_TABLE_BITS = 20

@@ -6,9 +6,9 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from derl.bonuses.base import Looks, looked_at
-from derl.bonuses.checks import require_positive
 from derl.bonuses.hash_count import SimHash
 from derl.bonuses.inverse_dynamics import DynamicsBonus, Learner
+from derl.core.checks import require_positive
 from derl.core.types import Discrete, Rollout, Spec
 
 

@@ -7,7 +7,7 @@ import optax
 from jaxtyping import Array, Float, PRNGKeyArray, Shaped
 
 from derl.bonuses.base import Bonus, Looks, looked_at
-from derl.bonuses.checks import require_not_negative, require_positive, require_widths
+from derl.core.checks import require_at_least, require_positive, require_widths
 from derl.core.networks import MLP
 from derl.core.optimiser import apply_gradient, clipped_adam
 from derl.core.types import Rollout, Spec
@@ -88,6 +88,6 @@ class RND(Bonus[RNDState]):
 
     def check(self) -> None:
         super().check()
-        require_not_negative(self, "learning_rate", "loss_coef")
+        require_at_least(self, 0, "learning_rate", "loss_coef")
         require_positive(self, "max_grad_norm", "adam_epsilon", "features")
         require_widths(self, "hidden")

@@ -11,7 +11,7 @@ import equinox as eqx
 from derl.agents.base import AnyAgent
 from derl.agents.divergences import Divergence
 from derl.bonuses.base import AnyBonus
-from derl.core.errors import check_choices, require
+from derl.core.checks import check_choices, require_at_least, require_share
 from derl.core.types import Box, Discrete, Spec
 from derl.envs.base import AnyEnvironment
 
@@ -43,13 +43,9 @@ class Decoupling(eqx.Module):
     def check(self) -> None:
         """Raise a `DerlError` if a setting makes no sense."""
         check_choices(self)
-        require(self.period >= 1, f"decoupling: period must be at least 1, not {self.period}")
-        for name in ("alpha_explorer", "alpha_exploiter", "replay_segments"):
-            value = getattr(self, name)
-            require(value >= 0, f"decoupling: {name} must not be negative, it is {value}")
-        require(self.replay_batch >= 1, f"decoupling: replay_batch must be at least 1, not {self.replay_batch}")
-        require(0 <= self.mixture <= 1, f"decoupling: mixture must be between 0 and 1, not {self.mixture}")
-        require(self.mixture_weight >= 0, "decoupling: mixture_weight must not be negative")
+        require_at_least(self, 1, "period", "replay_batch")
+        require_at_least(self, 0, "alpha_explorer", "alpha_exploiter", "replay_segments", "mixture_weight")
+        require_share(self, "mixture")
 
 
 class Algorithm(eqx.Module):
