@@ -12,12 +12,12 @@ from derl.agents.base import Agent, Clock, Experience, Metrics, comparison, lear
 from derl.agents.divergences import mean_divergence
 from derl.agents.q_network import DQNState, Learner, Memory, QNetwork, StateConstraint, epsilon_greedy, q_loss
 from derl.agents.replay import Priorities, Ring
-from derl.agents.returns import n_step_transitions, select
+from derl.agents.returns import double_q_target, n_step_transitions, select
 from derl.bonuses.base import CurrentBonus
 from derl.core.checks import require_at_least, require_positive, require_share
 from derl.core.errors import require
 from derl.core.networks import MLP
-from derl.core.optimiser import apply_gradient, clipped_adam
+from derl.core.optimiser import apply_gradient, clipped_adam, move_towards
 from derl.core.types import Spec, empty_rollout, join_rollouts
 
 
@@ -124,7 +124,7 @@ class DQN(Agent[DQNState]):
         chooser = learner.network(bootstrap_obs) if self.double else q_target
         if optimism is not None:
             q_target, chooser = q_target + optimism, chooser + optimism
-        return reward + discount * select(q_target, jnp.argmax(chooser, axis=-1))
+        return double_q_target(reward, discount, q_target, chooser)
 
     def observe(self, state: DQNState, clock: Clock, experience: Experience) -> DQNState:
         """Store the steps whose n-step sums the new rollout completes."""
@@ -208,7 +208,7 @@ class DQN(Agent[DQNState]):
             learner.network, learner, batch, weight, constraint
         )
         network, opt_state, norm = apply_gradient(self.optimiser, learner.network, learner.opt_state, gradient)
-        target = jax.tree.map(lambda old, new: old + self.target_rate * (new - old), learner.target, network)
+        target = move_towards(learner.target, network, self.target_rate)
         priorities = learner.priorities
         if priorities is not None:
             priorities = priorities.update(index, (error + 1e-6) ** self.priority_exponent)

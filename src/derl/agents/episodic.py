@@ -13,9 +13,9 @@ from derl.agents.actor_critic import ActorCritic, ActorCriticAgent, Correction, 
 from derl.agents.base import Clock, Experience, Metrics, comparison, learn_if
 from derl.agents.divergences import mean_divergence
 from derl.agents.episodes import EpisodeReplay, Episodes
-from derl.agents.returns import select
+from derl.agents.returns import importance_ratio, select
 from derl.core.checks import require_at_least, require_positive, require_share
-from derl.core.optimiser import apply_gradient
+from derl.core.optimiser import apply_gradient, move_towards
 from derl.core.types import Spec
 
 
@@ -113,8 +113,8 @@ class EpisodicA2C(ActorCriticAgent):
         v_t = network.value(rollout.obs)
         # Where nothing is truncated every episode ends by itself, and what comes after has no value.
         after = network.value(rollout.next_obs) if spec.truncates else jnp.concatenate([v_t[1:], 0 * v_t[:1]])
-        log_rho = select(log_pi, rollout.action) - episodes.log_mu
-        targets = jax.lax.stop_gradient(self.targets(rollout, v_t, after, jnp.exp(log_rho)))
+        rho_t = importance_ratio(select(log_pi, rollout.action), episodes.log_mu)
+        targets = jax.lax.stop_gradient(self.targets(rollout, v_t, after, rho_t))
         metrics = {
             "policy_loss": policy_loss(
                 select(log_pi, rollout.action), targets.advantage, targets.policy_weight * alive
@@ -149,7 +149,7 @@ class EpisodicA2C(ActorCriticAgent):
             if average is not None:
                 updates = optax.tree.get(opt_state, "count")
                 rate = jnp.minimum(self.average_rate, 1 / (1 + self.average_share * updates))
-                average = jax.tree.map(lambda a, w: a + rate * (w - a), average, network)
+                average = move_towards(average, network, rate)
             learner = EpisodicLearner(network, average, opt_state)
             if experience.behaviour is not None:
                 log_pi = learner.acting.log_probs(experience.rollout.obs)

@@ -10,7 +10,7 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray, Shaped
 from derl.agents.actor_critic import ActorCritic, ActorCriticAgent, ActorCriticState, entropy
 from derl.agents.base import Clock, Experience, Metrics, comparison
 from derl.agents.divergences import mean_divergence
-from derl.agents.returns import importance_weights, select
+from derl.agents.returns import importance_ratio, importance_weights, select
 from derl.core.checks import require_at_least, require_positive
 from derl.core.errors import require
 from derl.core.optimiser import apply_gradient
@@ -71,7 +71,7 @@ class PPO(ActorCriticAgent):
         """Clipped policy loss + value loss - entropy bonus + divergence constraint, on one minibatch."""
         log_pi = network.log_probs(batch.obs)
         v = network.value(batch.obs)
-        ratio = jnp.exp(select(log_pi, batch.action) - batch.log_mu)
+        ratio = importance_ratio(select(log_pi, batch.action), batch.log_mu)
         squared = (
             clipped_value_loss(v, batch.v_old, batch.target, self.clip)
             if self.clip_value_loss
