@@ -72,11 +72,11 @@ class Agent(eqx.Module, Generic[State]):
     """How many times it learns for each step of the rollout, over all environments (0: see `updates_per_rollout`)."""
 
     tabulates: ClassVar[bool] = False
-    """Whether its networks are `tabulated`: agents that learn from batches larger than a small task has states."""
+    """Whether to evaluate each state once and look batches up; pays off when batches outnumber the states."""
     constrainable: ClassVar[bool] = True
     """Whether `learn` heeds a constraint."""
-    asks_who_acted: ClassVar[bool] = True
-    """Whether it matters to the agent that someone else acted (to Q-learning from single steps it does not)."""
+    needs_behaviour: ClassVar[bool] = True
+    """Whether learning depends on which policy acted (Q-learning from single steps does not)."""
     uses_rollout: ClassVar[bool] = True
     """Whether `learn` learns from the experience given (rather than from a memory filled by `observe`)."""
 
@@ -115,7 +115,7 @@ class Agent(eqx.Module, Generic[State]):
         return jax.nn.log_softmax(self.logits(state, obs, clock))
 
     def settled_log_probs(self, state: State, obs: Shaped[Array, "*b_obs"]) -> Float[Array, "*b A"]:
-        """The policy at the end of whatever schedule it has: what an exploiter's policy means."""
+        """The policy once any schedule has ended; this is what an exploiter's policy means."""
         return self.log_probs(state, obs, jnp.asarray(2**30, jnp.int32))
 
     @abc.abstractmethod

@@ -59,7 +59,7 @@ class DQN(Agent[DQNState]):
     output_gain: float = eqx.field(default=2**0.5, static=True)
     """Of the last layer's initial weights; near 0, all actions start with a value of 0."""
 
-    asks_who_acted: ClassVar[bool] = False
+    needs_behaviour: ClassVar[bool] = False
     uses_rollout: ClassVar[bool] = False
 
     @property

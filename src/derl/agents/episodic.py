@@ -62,7 +62,7 @@ class EpisodicA2C(ActorCriticAgent):
     average_rate: float = 0.01
     """How far the average moves towards the network after each update, at most."""
     average_share: float = 0.0
-    """The share of all updates so far that the average is over, about, once that is longer than `average_rate` says."""
+    """The average spans about this share of all updates so far, but at least 1 / `average_rate` updates."""
 
     version: ClassVar[int] = 2
     tabulates: ClassVar[bool] = True
@@ -90,8 +90,9 @@ class EpisodicA2C(ActorCriticAgent):
     def entropy_weight(self, kept: Int[Array, ""]) -> Float[Array, ""]:
         """beta min(1, N_0 / N) with N steps in memory.
 
-        The loss is a mean over the memory, so a constant weight is a prior that grows with it. What speaks against an
-        action does not: once the task is solved hardly anybody takes it again. Divided by N, the prior stays as it is.
+        The loss averages over memory, so a constant coefficient is a prior whose total weight grows with it. The
+        evidence against a bad action does not grow, since a solved policy rarely takes it. Scaling by N_0 / N keeps the
+        prior constant.
         """
         falling = jnp.minimum(1.0, self.entropy_steps / kept)
         return self.entropy_coef * jnp.where(jnp.asarray(self.entropy_steps) > 0, falling, 1.0)

@@ -98,7 +98,7 @@ class HashCount(Bonus[HashCountState]):
     looks: Looks = eqx.field(default="state", static=True)
     """Which state of a transition is counted and rewarded."""
     capped: bool = eqx.field(default=True, static=True)
-    """At most 1 also while N is below 1. Without, the increment is only a factor, and normalisation cancels it."""
+    """Cap the bonus at 1 while N < 1. If off, the increment only rescales the bonus, which normalisation cancels."""
 
     def init(self, key: PRNGKeyArray, spec: Spec, num_envs: int) -> HashCountState:
         simhash = SimHash(key, spec.observation, self.key_bits)
