@@ -206,7 +206,7 @@ def test_the_learners_own_data_have_weight_1_and_divergence_0():
 
 
 def test_initial_gains(monkeypatch):
-    """As in the authors' code: root 2, but 0.01 for a policy's last layer. (That a gain is kept is a test of networks.)"""
+    """As in the authors' code: root 2, but 0.01 for a policy's last layer. (That it is kept is a test of networks.)"""
     monkeypatch.setattr(networks, "orthogonal", lambda key, shape, gain: jnp.full(shape, gain))
     for kind in (A2C, PPO):
         network = kind(hidden=(8, 8)).init(KEY, SPEC, 2, 5).network
