@@ -11,7 +11,7 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 import derl
 from derl import Bonus, DerlError, Discrete, Rollout, Spec
 from derl.bonuses.count import count_visits, inverse_root_count
-from derl.core.errors import require
+from derl.core.checks import require_positive
 
 
 class StateActionCount(Bonus[Int[Array, "states actions"]]):
@@ -34,7 +34,8 @@ class StateActionCount(Bonus[Int[Array, "states actions"]]):
         return visits.reshape(state.shape), inverse_root_count(self.increment * by_then)
 
     def check(self) -> None:
-        require(self.increment > 0, f"increment must be greater than 0, got {self.increment}")
+        super().check()
+        require_positive(self, "increment")
 
 
 def main() -> None:

@@ -13,7 +13,7 @@ import derl
 from derl import Agent, DerlError, Discrete, Spec
 from derl.agents.base import Clock, Experience, Metrics, comparison
 from derl.agents.returns import discounts, select
-from derl.core.errors import require
+from derl.core.checks import require_positive
 
 Table = Float[Array, "states actions"]
 """Q(s, a): all that the agent learns, and so its whole state."""
@@ -72,7 +72,7 @@ class ExpectedSarsa(Agent[Table]):
 
     def check(self) -> None:
         super().check()
-        require(self.temperature > 0, f"temperature must be greater than 0, got {self.temperature}")
+        require_positive(self, "temperature")
 
 
 def main() -> None:

@@ -47,7 +47,7 @@ def test_the_losses_by_hand():
     np.testing.assert_allclose(jax.jit(policy_loss)(log_pi, advantage, 1.0), 0.5)
     np.testing.assert_allclose(jax.jit(policy_loss)(log_pi, advantage, rho), -1.25)
     v, target = jnp.asarray([1.0, 2.0]), jnp.asarray([3.0, 1.0])
-    # (4 + 1) / 2; weighted: (0.5 4 + 2 1) / 2. No factor 1/2 (point 21 of the notes).
+    # (4 + 1) / 2; weighted: (0.5 4 + 2 1) / 2. No factor 1/2: the authors' code has none.
     np.testing.assert_allclose(jax.jit(value_loss)(v, target, 1.0), 2.5)
     np.testing.assert_allclose(jax.jit(value_loss)(v, target, rho), 2.0)
 
@@ -206,7 +206,7 @@ def test_the_learners_own_data_have_weight_1_and_divergence_0():
 
 
 def test_initial_gains(monkeypatch):
-    """Point 18 of the notes on the authors' code; point 35 for DQN. (That a gain is kept is a test of networks.)"""
+    """As in the authors' code: root 2, but 0.01 for a policy's last layer. (That it is kept is a test of networks.)"""
     monkeypatch.setattr(networks, "orthogonal", lambda key, shape, gain: jnp.full(shape, gain))
     for kind in (A2C, PPO):
         network = kind(hidden=(8, 8)).init(KEY, SPEC, 2, 5).network

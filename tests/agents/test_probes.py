@@ -94,7 +94,7 @@ def test_what_is_learnt_is_right(learnt, seat, task):
     assert isinstance(wanted, Task)
     values, tolerance = wanted.values, wanted.tolerance
     if (pair, seat) == ("a2c-ppo", "exploiter") and wanted.actions:
-        # DePPO's critic learns the value of the explorer's policy: its loss is not weighted (point 31 of the notes).
+        # DePPO's critic learns the value of the explorer's policy: its loss is not weighted, as in the authors' code.
         # And as that policy goes on acting at random, what it learns from stays noisy.
         values, tolerance = {state: wanted.uniform_values()[state] for state in values}, 0.3
     for state, value in values.items():

@@ -14,6 +14,8 @@ from oracles.plain_returns import mixed_return, n_step, pieces
 from derl.agents import A2C
 from derl.agents.returns import (
     discounts,
+    double_q_target,
+    importance_ratio,
     importance_weights,
     lambda_returns,
     n_step_transitions,
@@ -285,6 +287,19 @@ def test_importance_weights_by_hand():
     pi, mu = np.log([[0.9, 0.1]] * 3), np.asarray([np.log([0.3, 0.7]), np.log([0.3, 0.7]), [-1e9, 0.0]])
     weights = jax.jit(importance_weights)(pi, mu, np.asarray([0, 1, 0]))
     np.testing.assert_allclose(weights, [3.0, 1 / 7, 0.9 / 1e-7], rtol=1e-5)
+
+
+def test_importance_ratios_by_hand():
+    log_pi, log_mu = np.log([0.9, 0.1]), np.log([0.3, 0.4])
+    np.testing.assert_allclose(importance_ratio(log_pi, log_mu), [3.0, 0.25], rtol=1e-5)
+    np.testing.assert_allclose(importance_ratio(log_pi, log_mu, margin=0.1), [0.9 / 0.4, 0.1 / 0.5], rtol=1e-5)
+
+
+def test_one_set_of_values_chooses_and_the_other_is_believed():
+    q, chooser = jnp.asarray([[1.0, 5.0], [2.0, 3.0]]), jnp.asarray([[9.0, 0.0], [0.0, 9.0]])
+    reward, discount = jnp.asarray([10.0, 20.0]), jnp.asarray([0.5, 0.0])
+    np.testing.assert_allclose(double_q_target(reward, discount, q, chooser), [10.5, 20.0])
+    np.testing.assert_allclose(double_q_target(reward, discount, q, q), [12.5, 20.0])
 
 
 @pytest.mark.parametrize("correction", ["none", "importance", "clipped"])

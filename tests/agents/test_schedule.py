@@ -195,7 +195,7 @@ def test_the_exploiter_learns_every_so_many_rollouts_and_as_often_as_it_wants():
     # All three rollouts since the last update, side by side.
     seen = jnp.concatenate([explorer.data.rollout.obs for explorer, _ in records[:3]], axis=1)
     np.testing.assert_array_equal(records[2][1].data.rollout.obs, seen)
-    # The explorer is held near the exploiter as it was, the exploiter near the explorer as it has become (point 45).
+    # The explorer is held near the exploiter as it was, the exploiter near the explorer as it has become.
     for clock, (explorer, exploiter) in enumerate(records):
         before = 0 if clock == 0 else records[clock - 1][1].learnt
         np.testing.assert_allclose(explorer.constraint, log_policy(int(before)), atol=1e-6)

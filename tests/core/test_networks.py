@@ -1,4 +1,4 @@
-"""Networks: integers against one-hot vectors, and the initial weights (notes of the authors' code, point 18)."""
+"""Networks: integers against one-hot vectors, and the initial weights: orthogonal, times a gain."""
 
 import equinox as eqx
 import jax

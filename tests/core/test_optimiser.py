@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from derl.core.optimiser import apply_gradient, clipped_adam
+from derl.core.optimiser import apply_gradient, clipped_adam, move_towards
 
 PARAMS = {"actor": jnp.asarray([1.0, 2.0]), "critic": jnp.asarray([-1.0])}
 LEARNING_RATE, EPSILON = 0.1, 1e-3
@@ -83,3 +83,10 @@ def test_a_gradient_after_a_long_silence_by_hand(beta2, learning_rates):
     gradients = jnp.zeros((20_200, 1)).at[20_000].set(1.0)
     (weight, _), _ = jax.lax.scan(step, (weight, optimiser.init(weight)), gradients)
     np.testing.assert_allclose(-weight[0], learning_rates, rtol=0.01)
+
+
+def test_moving_towards_something_by_hand():
+    moved = move_towards(PARAMS, {"actor": jnp.asarray([3.0, 2.0]), "critic": jnp.asarray([1.0])}, 0.25)
+    np.testing.assert_allclose(moved["actor"], [1.5, 2.0])
+    np.testing.assert_allclose(moved["critic"], [-0.5])
+    np.testing.assert_array_equal(move_towards(PARAMS, PARAMS, 0.25)["actor"], PARAMS["actor"])

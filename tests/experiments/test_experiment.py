@@ -55,7 +55,7 @@ def test_parts_have_seeds_and_values_of_their_own():
         ({"vary": {"bonus.scale": []}}, "bonus.scale needs a list of values"),
         ({"vary": {"bonus.scale": "abc"}}, "bonus.scale needs a list of values"),
         ({"vary": {"bonus.skale": [1.0]}}, "did you mean bonus.scale"),
-        ({"set": {"explorer.learning_rate": -1.0}}, "a2c-count on DeepSea-5.*must not be negative"),
+        ({"set": {"explorer.learning_rate": -1.0}}, "a2c-count on DeepSea-5.*must be at least 0, not -1.0"),
         ({"set": {"explorer_reward": "none"}}, "unknown explorer_reward"),
         ({"protocol": {"episodes": 0}}, "episodes must be at least 1"),
         ({"seeds": 0}, "seeds"),

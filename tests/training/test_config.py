@@ -203,6 +203,8 @@ def test_what_would_have_no_effect_or_a_wrong_one_is_refused():
         ("decoupling.denominator", "colected", "collected"),
         ("protocol.evaluation", "greed", "greedy"),
         ("bonus.normalise", "return", "returns"),
+        ("decoupling.divergence", "wassersteen", "wasserstein"),
+        ("explorer.activation", "tan", "tanh"),
     ],
 )
 def test_a_misspelt_choice_is_named_with_the_near_one(path, value, near):

@@ -66,15 +66,15 @@ def test_an_explorer_whose_learning_depends_on_it_is_told_who_acted(explorer, to
     assert to_explore(alone, state, rollout, rollout.reward, log_mu).behaviour is None
 
 
-def test_an_episode_keeps_its_luck_to_its_end():
+def test_an_episode_keeps_its_mixture_draw_to_its_end():
     env, seen = derl.make("DeepSea-4"), []
 
-    def policy(obs, luck):
-        return jnp.stack([luck, 1 - luck], -1)
+    def policy(obs, mixture_draw):
+        return jnp.stack([mixture_draw, 1 - mixture_draw], -1)
 
     collector = start_collector(env, jax.random.key(0), 3, mixes=True)
     for i in range(4):
-        seen.append(np.asarray(collector.luck))
+        seen.append(np.asarray(collector.mixture_draw))
         keys = jax.random.split(jax.random.key(i))
         collector, _, log_mu = collect(env, policy, collector, keys[0], keys[1], 2)
         inside = np.exp(log_mu[:, :, 0] - log_mu[:, :, 1])

@@ -16,14 +16,20 @@ from derl.core.types import Spec
 def policy_loss(
     log_pi_t: Float[Array, "*b"], advantage_t: Float[Array, "*b"], rho_t: Float[Array, "*b"] | float
 ) -> Float[Array, ""]:
-    """L(phi) = E[ - rho(a_t | s_t) log pi_e(a_t | s_t) A^e(s_t) ]; with rho = 1, the on-policy loss."""
+    """L(phi) = E[ - rho(a_t | s_t) log pi_e(a_t | s_t) A^e(s_t) ], the paper's eq. dec_policyloss.
+
+    With rho = 1 it is the on-policy loss.
+    """
     return -(jax.lax.stop_gradient(rho_t * advantage_t) * log_pi_t).mean()
 
 
 def value_loss(
     v_t: Float[Array, "*b"], target_t: Float[Array, "*b"], rho_t: Float[Array, "*b"] | float
 ) -> Float[Array, ""]:
-    """L(theta) = E[ rho(a_t | s_t) ( V(s_t) - (r_t + gamma V(s_{t+1})) )^2 ], the target being an n-step return."""
+    """L(theta) = E[ rho(a_t | s_t) ( V(s_t) - (r_t + gamma V(s_{t+1})) )^2 ], the paper's eq. dec_valueloss.
+
+    The target is an n-step return.
+    """
     return (jax.lax.stop_gradient(rho_t) * jnp.square(v_t - jax.lax.stop_gradient(target_t))).mean()
 
 

@@ -1,6 +1,6 @@
 """What A2C and PPO share: two networks, their returns, and how off-policy data are corrected."""
 
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple
 
 import equinox as eqx
 import jax
@@ -10,7 +10,7 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray, Shaped
 
 from derl.agents.base import Agent, Clock
 from derl.agents.returns import discounts, lambda_returns, retrace, vtrace
-from derl.core.errors import UnknownNameError, require
+from derl.core.checks import require_at_least, require_share
 from derl.core.networks import MLP
 from derl.core.optimiser import clipped_adam
 from derl.core.types import Rollout, Spec
@@ -130,13 +130,9 @@ class ActorCriticAgent(Agent[ActorCriticState]):
 
     def check(self) -> None:
         super().check()
-        name = type(self).__name__
-        require(self.n_steps >= 1, f"{name}: n_steps must be at least 1, not {self.n_steps}")
-        require(self.entropy_coef >= 0, f"{name}: entropy_coef must not be negative, it is {self.entropy_coef}")
-        require(self.value_coef >= 0, f"{name}: value_coef must not be negative, it is {self.value_coef}")
-        require(0 <= self.gae_lambda <= 1, f"{name}: gae_lambda must be between 0 and 1, not {self.gae_lambda}")
-        if self.correction not in get_args(Correction):
-            raise UnknownNameError("correction", self.correction, get_args(Correction))
+        require_at_least(self, 1, "n_steps")
+        require_at_least(self, 0, "entropy_coef", "value_coef")
+        require_share(self, "gae_lambda")
 
 
 def entropy(log_probs: Float[Array, "*b A"]) -> Float[Array, "*b"]:

@@ -9,10 +9,18 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, Shaped
 
-from derl.agents.divergences import kl
+from derl.agents.divergences import Divergence, kl
 from derl.agents.returns import importance_weights
 from derl.bonuses.base import CurrentBonus
-from derl.core.errors import require
+from derl.core.checks import (
+    check_choices,
+    require_at_least,
+    require_below,
+    require_positive,
+    require_share,
+    require_widths,
+)
+from derl.core.networks import Activation
 from derl.core.types import Rollout, Spec
 
 State = TypeVar("State")
@@ -27,7 +35,7 @@ class Constraint(eqx.Module):
     alpha: Float[Array, ""]
     log_probs: Float[Array, "T E A"]
     """The other policy on the rollout's observations."""
-    divergence: str = eqx.field(static=True)
+    divergence: Divergence = eqx.field(static=True)
 
 
 class Experience(eqx.Module):
@@ -56,7 +64,7 @@ class Agent(eqx.Module, Generic[State]):
     """The joint norm at which gradients are clipped."""
     hidden: tuple[int, ...] = eqx.field(default=(64, 64), static=True)
     """Sizes of the hidden layers of each network."""
-    activation: str = eqx.field(default="relu", static=True)
+    activation: Activation = eqx.field(default="relu", static=True)
     """Nonlinearity of the hidden layers: relu or tanh."""
     updates_per_rollout: int = eqx.field(default=1, static=True)
     """How many times the agent learns after each rollout."""
@@ -64,11 +72,11 @@ class Agent(eqx.Module, Generic[State]):
     """How many times it learns for each step of the rollout, over all environments (0: see `updates_per_rollout`)."""
 
     tabulates: ClassVar[bool] = False
-    """Whether its networks are `tabulated`: agents that learn from batches larger than a small task has states."""
+    """Whether to evaluate each state once and look batches up; pays off when batches outnumber the states."""
     constrainable: ClassVar[bool] = True
     """Whether `learn` heeds a constraint."""
-    asks_who_acted: ClassVar[bool] = True
-    """Whether it matters to the agent that someone else acted (to Q-learning from single steps it does not)."""
+    needs_behaviour: ClassVar[bool] = True
+    """Whether learning depends on which policy acted (Q-learning from single steps does not)."""
     uses_rollout: ClassVar[bool] = True
     """Whether `learn` learns from the experience given (rather than from a memory filled by `observe`)."""
 
@@ -107,7 +115,7 @@ class Agent(eqx.Module, Generic[State]):
         return jax.nn.log_softmax(self.logits(state, obs, clock))
 
     def settled_log_probs(self, state: State, obs: Shaped[Array, "*b_obs"]) -> Float[Array, "*b A"]:
-        """The policy at the end of whatever schedule it has: what an exploiter's policy means."""
+        """The policy once any schedule has ended; this is what an exploiter's policy means."""
         return self.log_probs(state, obs, jnp.asarray(2**30, jnp.int32))
 
     @abc.abstractmethod
@@ -126,15 +134,13 @@ class Agent(eqx.Module, Generic[State]):
 
     def check(self) -> None:
         """Raise a `DerlError` if a hyper-parameter makes no sense."""
-        name = type(self).__name__
-        require(0 <= self.gamma <= 1, f"{name}: gamma must be between 0 and 1, not {self.gamma}")
-        require(self.learning_rate >= 0, f"{name}: learning_rate must not be negative, it is {self.learning_rate}")
-        require(self.adam_epsilon > 0, f"{name}: adam_epsilon must be positive, not {self.adam_epsilon}")
-        require(0 <= self.adam_beta2 < 1, f"{name}: adam_beta2 must be in [0, 1), not {self.adam_beta2}")
-        require(self.max_grad_norm > 0, f"{name}: max_grad_norm must be positive, not {self.max_grad_norm}")
-        require(all(h > 0 for h in self.hidden), f"{name}: hidden layer sizes must be positive, not {self.hidden}")
-        require(self.updates_per_rollout >= 1, f"{name}: updates_per_rollout must be at least 1")
-        require(self.updates_per_step >= 0, f"{name}: updates_per_step must not be negative")
+        check_choices(self)
+        require_share(self, "gamma", "adam_beta2")
+        require_below(self, 1, "adam_beta2")
+        require_at_least(self, 0, "learning_rate", "updates_per_step")
+        require_positive(self, "adam_epsilon", "max_grad_norm")
+        require_widths(self, "hidden")
+        require_at_least(self, 1, "updates_per_rollout")
 
 
 AnyAgent = Agent[Any]

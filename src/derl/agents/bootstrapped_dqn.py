@@ -10,9 +10,10 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 from derl.agents.base import Clock, Metrics
 from derl.agents.dqn import DQN
 from derl.agents.q_network import DQNState, Learner, Memory, QNetwork, epsilon_greedy, q_loss
-from derl.agents.returns import select
+from derl.agents.returns import double_q_target, select
+from derl.core.checks import require_at_least, require_positive, require_share
 from derl.core.errors import require
-from derl.core.optimiser import apply_gradient
+from derl.core.optimiser import apply_gradient, move_towards
 from derl.core.types import Spec
 
 
@@ -93,7 +94,7 @@ class BootstrappedDQN(DQN):
         q = self.values(heads, networks, batch.obs)
         q_target = self.values(heads, learner.target, batch.bootstrap_obs)
         chooser = self.values(heads, networks, batch.bootstrap_obs) if self.double else q_target
-        target = batch.reward + batch.discount * select(q_target, jnp.argmax(chooser, axis=-1))
+        target = double_q_target(batch.reward, batch.discount, q_target, chooser)
         q_t = jax.vmap(select, in_axes=(0, None))(q, batch.action)
         losses = jax.vmap(q_loss)(q_t, target, mask.astype(jnp.float32))
         return losses.sum(), {"q_loss": losses.mean(), "q_value": q_t.mean()}
@@ -108,7 +109,7 @@ class BootstrappedDQN(DQN):
         learner = state.learner
         gradient, metrics = eqx.filter_grad(self.ensemble_loss, has_aux=True)(learner.network, state, batch, mask)
         networks, opt_state, norm = apply_gradient(self.optimiser, learner.network, learner.opt_state, gradient)
-        target = jax.tree.map(lambda old, new: old + self.target_rate * (new - old), learner.target, networks)
+        target = move_towards(learner.target, networks, self.target_rate)
         return Learner(networks, target, opt_state, None), metrics | {"grad_norm": norm}
 
     def compared(self, state: DQNState, obs: Array, clock: Clock) -> Float[Array, "*b A"]:
@@ -116,10 +117,11 @@ class BootstrappedDQN(DQN):
 
     def check(self) -> None:
         super().check()
-        require(self.heads >= 1, f"BootstrappedDQN: heads must be at least 1, not {self.heads}")
-        require(self.prior_scale >= 0, f"BootstrappedDQN: prior_scale must not be negative, it is {self.prior_scale}")
-        require(0 < self.mask_probability <= 1, "BootstrappedDQN: mask_probability must be in (0, 1]")
+        require_at_least(self, 1, "heads")
+        require_at_least(self, 0, "prior_scale")
+        require_share(self, "mask_probability")
+        require_positive(self, "mask_probability")
         require(
             not (self.frozen_targets or self.prioritised or self.dueling),
-            "BootstrappedDQN: frozen_targets, prioritised and dueling are not for ensembles",
+            f"{type(self).__name__}: frozen_targets, prioritised and dueling are not for ensembles",
         )

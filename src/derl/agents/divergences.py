@@ -4,16 +4,18 @@ All are 0 exactly when the policies agree, and differentiable in both arguments.
 """
 
 from collections.abc import Callable
+from typing import Literal
 
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 LogProbs = Float[Array, "*b A"]
+Divergence = Literal["kl", "chi-squared", "jensen-shannon", "mmd", "wasserstein"]
 
 
 def kl(log_p: LogProbs, log_q: LogProbs) -> Float[Array, "*b"]:
-    """Kullback-Leibler divergence: D(p, q) = sum_a p(a) (log p(a) - log q(a))."""
+    """Kullback-Leibler divergence: D(p, q) = sum_a p(a) (log p(a) - log q(a)), the paper's eq. kl_divergence."""
     return (jnp.exp(log_p) * (log_p - log_q)).sum(-1)
 
 
@@ -38,7 +40,7 @@ def wasserstein(log_p: LogProbs, log_q: LogProbs) -> Float[Array, "*b"]:
     return 0.5 * jnp.abs(jnp.exp(log_p) - jnp.exp(log_q)).sum(-1)
 
 
-DIVERGENCES: dict[str, Callable[[LogProbs, LogProbs], Float[Array, "*b"]]] = {
+DIVERGENCES: dict[Divergence, Callable[[LogProbs, LogProbs], Float[Array, "*b"]]] = {
     "kl": kl,
     "chi-squared": chi_squared,
     "jensen-shannon": jensen_shannon,
@@ -47,6 +49,6 @@ DIVERGENCES: dict[str, Callable[[LogProbs, LogProbs], Float[Array, "*b"]]] = {
 }
 
 
-def mean_divergence(name: str, log_p: LogProbs, log_q: LogProbs) -> Float[Array, ""]:
+def mean_divergence(name: Divergence, log_p: LogProbs, log_q: LogProbs) -> Float[Array, ""]:
     """The named divergence averaged over states, with no gradient into the second policy."""
     return DIVERGENCES[name](log_p, jax.lax.stop_gradient(log_q)).mean()

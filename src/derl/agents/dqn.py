@@ -12,11 +12,12 @@ from derl.agents.base import Agent, Clock, Experience, Metrics, comparison, lear
 from derl.agents.divergences import mean_divergence
 from derl.agents.q_network import DQNState, Learner, Memory, QNetwork, StateConstraint, epsilon_greedy, q_loss
 from derl.agents.replay import Priorities, Ring
-from derl.agents.returns import n_step_transitions, select
+from derl.agents.returns import double_q_target, n_step_transitions, select
 from derl.bonuses.base import CurrentBonus
+from derl.core.checks import require_at_least, require_positive, require_share
 from derl.core.errors import require
 from derl.core.networks import MLP
-from derl.core.optimiser import apply_gradient, clipped_adam
+from derl.core.optimiser import apply_gradient, clipped_adam, move_towards
 from derl.core.types import Spec, empty_rollout, join_rollouts
 
 
@@ -58,7 +59,7 @@ class DQN(Agent[DQNState]):
     output_gain: float = eqx.field(default=2**0.5, static=True)
     """Of the last layer's initial weights; near 0, all actions start with a value of 0."""
 
-    asks_who_acted: ClassVar[bool] = False
+    needs_behaviour: ClassVar[bool] = False
     uses_rollout: ClassVar[bool] = False
 
     @property
@@ -87,8 +88,8 @@ class DQN(Agent[DQNState]):
         usable = (ring.rows - (self.n_steps - 1)) * num_envs
         require(
             usable >= self.batch_size,
-            f"DQN: capacity {self.capacity} keeps only {usable} usable steps here, fewer than batch_size "
-            f"{self.batch_size}; raise capacity",
+            f"{type(self).__name__}: capacity {self.capacity} keeps only {usable} usable steps here, fewer than "
+            f"batch_size {self.batch_size}; raise capacity",
         )
         priorities = Priorities.init(ring.rows * num_envs) if self.prioritised else None
         target = jax.tree.map(jnp.copy, network)
@@ -123,7 +124,7 @@ class DQN(Agent[DQNState]):
         chooser = learner.network(bootstrap_obs) if self.double else q_target
         if optimism is not None:
             q_target, chooser = q_target + optimism, chooser + optimism
-        return reward + discount * select(q_target, jnp.argmax(chooser, axis=-1))
+        return double_q_target(reward, discount, q_target, chooser)
 
     def observe(self, state: DQNState, clock: Clock, experience: Experience) -> DQNState:
         """Store the steps whose n-step sums the new rollout completes."""
@@ -207,7 +208,7 @@ class DQN(Agent[DQNState]):
             learner.network, learner, batch, weight, constraint
         )
         network, opt_state, norm = apply_gradient(self.optimiser, learner.network, learner.opt_state, gradient)
-        target = jax.tree.map(lambda old, new: old + self.target_rate * (new - old), learner.target, network)
+        target = move_towards(learner.target, network, self.target_rate)
         priorities = learner.priorities
         if priorities is not None:
             priorities = priorities.update(index, (error + 1e-6) ** self.priority_exponent)
@@ -242,19 +243,15 @@ class DQN(Agent[DQNState]):
 
     def check(self) -> None:
         super().check()
-        require(self.n_steps >= 1, f"DQN: n_steps must be at least 1, not {self.n_steps}")
-        require(self.batch_size >= 1, f"DQN: batch_size must be at least 1, not {self.batch_size}")
+        name = type(self).__name__
+        require_at_least(self, 1, "n_steps", "batch_size")
         require(
-            self.capacity >= self.batch_size, f"DQN: capacity {self.capacity} is below batch_size {self.batch_size}"
+            self.capacity >= self.batch_size, f"{name}: capacity {self.capacity} is below batch_size {self.batch_size}"
         )
-        require(0 < self.target_rate <= 1, f"DQN: target_rate must be in (0, 1], not {self.target_rate}")
-        for name in ("epsilon_start", "epsilon_end"):
-            value = getattr(self, name)
-            require(0 <= value <= 1, f"DQN: {name} must be between 0 and 1, not {value}")
-        require(self.epsilon_steps > 0, f"DQN: epsilon_steps must be positive, not {self.epsilon_steps}")
-        require(self.temperature > 0, f"DQN: temperature must be positive, not {self.temperature}")
-        require(self.collect_steps >= 0, f"DQN: collect_steps must not be negative, it is {self.collect_steps}")
+        require_share(self, "target_rate", "epsilon_start", "epsilon_end")
+        require_positive(self, "target_rate", "epsilon_steps", "temperature")
+        require_at_least(self, 0, "collect_steps")
         require(
             not self.recompute_bonus or (self.n_steps == 1 and not self.frozen_targets),
-            "DQN: recompute_bonus needs n_steps 1 and targets that are not frozen",
+            f"{name}: recompute_bonus needs n_steps 1 and targets that are not frozen",
         )

@@ -13,9 +13,9 @@ from derl.agents.actor_critic import ActorCritic, ActorCriticAgent, Correction, 
 from derl.agents.base import Clock, Experience, Metrics, comparison, learn_if
 from derl.agents.divergences import mean_divergence
 from derl.agents.episodes import EpisodeReplay, Episodes
-from derl.agents.returns import select
-from derl.core.errors import require
-from derl.core.optimiser import apply_gradient
+from derl.agents.returns import importance_ratio, select
+from derl.core.checks import require_at_least, require_positive, require_share
+from derl.core.optimiser import apply_gradient, move_towards
 from derl.core.types import Spec
 
 
@@ -62,7 +62,7 @@ class EpisodicA2C(ActorCriticAgent):
     average_rate: float = 0.01
     """How far the average moves towards the network after each update, at most."""
     average_share: float = 0.0
-    """The share of all updates so far that the average is over, about, once that is longer than `average_rate` says."""
+    """The average spans about this share of all updates so far, but at least 1 / `average_rate` updates."""
 
     version: ClassVar[int] = 2
     tabulates: ClassVar[bool] = True
@@ -90,8 +90,9 @@ class EpisodicA2C(ActorCriticAgent):
     def entropy_weight(self, kept: Int[Array, ""]) -> Float[Array, ""]:
         """beta min(1, N_0 / N) with N steps in memory.
 
-        The loss is a mean over the memory, so a constant weight is a prior that grows with it. What speaks against an
-        action does not: once the task is solved hardly anybody takes it again. Divided by N, the prior stays as it is.
+        The loss averages over memory, so a constant coefficient is a prior whose total weight grows with it. The
+        evidence against a bad action does not grow, since a solved policy rarely takes it. Scaling by N_0 / N keeps the
+        prior constant.
         """
         falling = jnp.minimum(1.0, self.entropy_steps / kept)
         return self.entropy_coef * jnp.where(jnp.asarray(self.entropy_steps) > 0, falling, 1.0)
@@ -113,8 +114,8 @@ class EpisodicA2C(ActorCriticAgent):
         v_t = network.value(rollout.obs)
         # Where nothing is truncated every episode ends by itself, and what comes after has no value.
         after = network.value(rollout.next_obs) if spec.truncates else jnp.concatenate([v_t[1:], 0 * v_t[:1]])
-        log_rho = select(log_pi, rollout.action) - episodes.log_mu
-        targets = jax.lax.stop_gradient(self.targets(rollout, v_t, after, jnp.exp(log_rho)))
+        rho_t = importance_ratio(select(log_pi, rollout.action), episodes.log_mu)
+        targets = jax.lax.stop_gradient(self.targets(rollout, v_t, after, rho_t))
         metrics = {
             "policy_loss": policy_loss(
                 select(log_pi, rollout.action), targets.advantage, targets.policy_weight * alive
@@ -149,7 +150,7 @@ class EpisodicA2C(ActorCriticAgent):
             if average is not None:
                 updates = optax.tree.get(opt_state, "count")
                 rate = jnp.minimum(self.average_rate, 1 / (1 + self.average_share * updates))
-                average = jax.tree.map(lambda a, w: a + rate * (w - a), average, network)
+                average = move_towards(average, network, rate)
             learner = EpisodicLearner(network, average, opt_state)
             if experience.behaviour is not None:
                 log_pi = learner.acting.log_probs(experience.rollout.obs)
@@ -162,9 +163,7 @@ class EpisodicA2C(ActorCriticAgent):
 
     def check(self) -> None:
         super().check()
-        require(self.capacity >= 1, f"EpisodicA2C: capacity must be positive, not {self.capacity}")
-        require(self.batch_steps >= 1, f"EpisodicA2C: batch_steps must be positive, not {self.batch_steps}")
-        require(self.min_episodes >= 1, f"EpisodicA2C: min_episodes must be positive, not {self.min_episodes}")
-        require(self.entropy_steps >= 0, f"EpisodicA2C: entropy_steps must not be negative, it is {self.entropy_steps}")
-        require(0 < self.average_rate <= 1, f"EpisodicA2C: average_rate must be in (0, 1], not {self.average_rate}")
-        require(self.average_share >= 0, f"EpisodicA2C: average_share must not be negative, it is {self.average_share}")
+        require_at_least(self, 1, "capacity", "batch_steps", "min_episodes")
+        require_at_least(self, 0, "entropy_steps", "average_share")
+        require_share(self, "average_rate")
+        require_positive(self, "average_rate")

@@ -1,6 +1,6 @@
 """A Q-network that is optimistic about what was hardly tried, where it acts and where it bootstraps."""
 
-from typing import ClassVar, Literal, get_args
+from typing import ClassVar, Literal
 
 import equinox as eqx
 import jax
@@ -12,7 +12,8 @@ from derl.agents.dqn import DQN
 from derl.agents.optimism import AnyOptimism, CountOptimism, DistilledOptimism, HashOptimism
 from derl.agents.q_network import DQNState, Memory
 from derl.bonuses.base import CurrentBonus
-from derl.core.errors import UnknownNameError, require
+from derl.core.checks import require_at_least
+from derl.core.errors import require
 from derl.core.types import Spec
 
 Kind = Literal["count", "hash", "distilled"]
@@ -74,9 +75,7 @@ class OptimisticDQN(DQN):
 
     def check(self) -> None:
         super().check()
-        if self.optimism not in get_args(Kind):
-            raise UnknownNameError("optimism", self.optimism, get_args(Kind))
-        require(not self.frozen_targets, "OptimisticDQN: frozen_targets would freeze the optimism too; turn it off")
-        for name in ("optimism_weight", "optimism_power", "optimism_learning_rate"):
-            require(getattr(self, name) >= 0, f"OptimisticDQN: {name} must not be negative")
-        require(self.optimism_bits >= 1, f"OptimisticDQN: optimism_bits must be positive, not {self.optimism_bits}")
+        name = type(self).__name__
+        require(not self.frozen_targets, f"{name}: frozen_targets would freeze the optimism too; turn it off")
+        require_at_least(self, 0, "optimism_weight", "optimism_power", "optimism_learning_rate")
+        require_at_least(self, 1, "optimism_bits")

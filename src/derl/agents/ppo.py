@@ -10,7 +10,8 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray, Shaped
 from derl.agents.actor_critic import ActorCritic, ActorCriticAgent, ActorCriticState, entropy
 from derl.agents.base import Clock, Experience, Metrics, comparison
 from derl.agents.divergences import mean_divergence
-from derl.agents.returns import importance_weights, select
+from derl.agents.returns import importance_ratio, importance_weights, select
+from derl.core.checks import require_at_least, require_positive
 from derl.core.errors import require
 from derl.core.optimiser import apply_gradient
 from derl.core.types import Spec
@@ -70,7 +71,7 @@ class PPO(ActorCriticAgent):
         """Clipped policy loss + value loss - entropy bonus + divergence constraint, on one minibatch."""
         log_pi = network.log_probs(batch.obs)
         v = network.value(batch.obs)
-        ratio = jnp.exp(select(log_pi, batch.action) - batch.log_mu)
+        ratio = importance_ratio(select(log_pi, batch.action), batch.log_mu)
         squared = (
             clipped_value_loss(v, batch.v_old, batch.target, self.clip)
             if self.clip_value_loss
@@ -134,13 +135,12 @@ class PPO(ActorCriticAgent):
         samples = max(self.n_steps, rollout_length) * num_envs
         require(
             samples >= max(self.minibatches, 2),
-            f"PPO: a rollout has {samples} samples here, too few for {self.minibatches} minibatches (2 at least are "
-            "needed); raise n_steps or num_envs, or lower minibatches",
+            f"{type(self).__name__}: a rollout has {samples} samples here, too few for {self.minibatches} minibatches "
+            "(2 at least are needed); raise n_steps or num_envs, or lower minibatches",
         )
         return super().init(key, spec, num_envs, rollout_length)
 
     def check(self) -> None:
         super().check()
-        require(self.epochs >= 1, f"PPO: epochs must be at least 1, not {self.epochs}")
-        require(self.minibatches >= 1, f"PPO: minibatches must be at least 1, not {self.minibatches}")
-        require(self.clip > 0, f"PPO: clip must be positive, not {self.clip}")
+        require_at_least(self, 1, "epochs", "minibatches")
+        require_positive(self, "clip")

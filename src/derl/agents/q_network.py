@@ -64,7 +64,7 @@ class DQNState(eqx.Module):
 def q_loss(
     q_t: Float[Array, " B"], target_t: Float[Array, " B"], weight: Float[Array, " B"] | float = 1.0
 ) -> Float[Array, ""]:
-    """L(theta) = E[ ( Q(s_t, a_t) - target )^2 ]."""
+    """L(theta) = E[ ( Q(s_t, a_t) - target )^2 ], the paper's eq. dec_dqnloss, with a weight for each sample."""
     return (weight * jnp.square(q_t - jax.lax.stop_gradient(target_t))).mean()
 
 

@@ -48,6 +48,19 @@ def lambda_returns(
     return backwards(step, v_tp1[-1], (r_t, discount_t, v_tp1, lambda_t))[1]
 
 
+def importance_ratio(
+    log_pi_a: Float[Array, "*b"], log_mu_a: Float[Array, "*b"], margin: float = 0.0
+) -> Float[Array, "*b"]:
+    """How much likelier one policy takes an action than the one that took it, from the action's log-probabilities.
+
+    rho(a_t | s_t) = pi(a_t | s_t) / (mu(a_t | s_t) + margin)
+
+    The action that was drawn has a positive probability under the policy that drew it. A margin is for a mu that may
+    not be that policy any more.
+    """
+    return jnp.exp(log_pi_a) / (jnp.exp(log_mu_a) + margin) if margin else jnp.exp(log_pi_a - log_mu_a)
+
+
 def importance_weights(
     log_pi_t: Float[Array, "*b A"], log_mu_t: Float[Array, "*b A"], a_t: Int[Array, "*b"]
 ) -> Float[Array, "*b"]:
@@ -58,7 +71,20 @@ def importance_weights(
     The denominator is kept away from 0 by 1e-7: sampled actions never have probability 0 when they are taken, but
     a policy that has been updated since may give them that.
     """
-    return jnp.exp(select(log_pi_t, a_t)) / (jnp.exp(select(log_mu_t, a_t)) + 1e-7)
+    return importance_ratio(select(log_pi_t, a_t), select(log_mu_t, a_t), margin=1e-7)
+
+
+def double_q_target(
+    r_t: Float[Array, "*b"],
+    discount_t: Float[Array, "*b"],
+    q_tp1: Float[Array, "*b A"],
+    chooser_tp1: Float[Array, "*b A"],
+) -> Float[Array, "*b"]:
+    """Q-learning's target when one set of values chooses the action and another one gives its value.
+
+    target_t = r_t + discount_t Q(s_{t+1}, a'),  a' = argmax_a Q'(s_{t+1}, a);  Q' = Q makes it the plain maximum.
+    """
+    return r_t + discount_t * select(q_tp1, jnp.argmax(chooser_tp1, axis=-1))
 
 
 def vtrace(

@@ -6,6 +6,7 @@ from typing import Any, Generic, Literal, TypeVar
 import equinox as eqx
 from jaxtyping import Array, Float, Int, PRNGKeyArray, Shaped
 
+from derl.core.checks import check_choices, require_at_least
 from derl.core.errors import DerlError
 from derl.core.types import Rollout, Spec
 
@@ -50,6 +51,8 @@ class Bonus(eqx.Module, Generic[State]):
 
     def check(self) -> None:
         """Raise a `DerlError` if a hyper-parameter makes no sense."""
+        check_choices(self)
+        require_at_least(self, 0, "scale")
 
 
 class CurrentBonus(eqx.Module):

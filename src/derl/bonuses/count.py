@@ -1,13 +1,11 @@
 """Count: rewards states in inverse proportion to how often they were visited."""
 
-from typing import get_args
-
 import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from derl.bonuses.base import Bonus, Looks, looked_at
-from derl.bonuses.checks import check_shared, require_choice, require_positive
+from derl.core.checks import require_positive
 from derl.core.errors import DerlError
 from derl.core.types import Discrete, Rollout, Spec
 
@@ -62,7 +60,7 @@ class Count(Bonus[CountState]):
     looks: Looks = eqx.field(default="state", static=True)
     """Which state of a transition is counted and rewarded."""
     capped: bool = eqx.field(default=True, static=True)
-    """At most 1 also while N is below 1. Without, the increment is only a factor, and normalisation cancels it."""
+    """Cap the bonus at 1 while N < 1. If off, the increment only rescales the bonus, which normalisation cancels."""
 
     def init(self, key: PRNGKeyArray, spec: Spec, num_envs: int) -> CountState:
         if not isinstance(spec.observation, Discrete):
@@ -83,6 +81,5 @@ class Count(Bonus[CountState]):
         return self.reward(jnp.maximum(1, state.visits[obs if self.looks == "state" else next_obs]))
 
     def check(self) -> None:
-        check_shared(self)
+        super().check()
         require_positive(self, "increment")
-        require_choice(self, "looks", get_args(Looks))

@@ -4,16 +4,14 @@ SimHash (Charikar 2002; Tang et al. 2017): draw `bits` random directions; an obs
 each it lies, so observations at a small angle tend to share their code.
 """
 
-from typing import get_args
-
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, Shaped, UInt32
 
 from derl.bonuses.base import Bonus, Looks, looked_at
-from derl.bonuses.checks import check_shared, require_choice, require_positive
 from derl.bonuses.count import count_visits, inverse_root_count
+from derl.core.checks import require_positive
 from derl.core.types import Box, Discrete, Rollout, Spec
 
 LARGEST_TABLE_BITS = 20
@@ -100,7 +98,7 @@ class HashCount(Bonus[HashCountState]):
     looks: Looks = eqx.field(default="state", static=True)
     """Which state of a transition is counted and rewarded."""
     capped: bool = eqx.field(default=True, static=True)
-    """At most 1 also while N is below 1. Without, the increment is only a factor, and normalisation cancels it."""
+    """Cap the bonus at 1 while N < 1. If off, the increment only rescales the bonus, which normalisation cancels."""
 
     def init(self, key: PRNGKeyArray, spec: Spec, num_envs: int) -> HashCountState:
         simhash = SimHash(key, spec.observation, self.key_bits)
@@ -120,6 +118,5 @@ class HashCount(Bonus[HashCountState]):
         return self.reward(jnp.maximum(1, state.visits[state.simhash(looked[None])[0]]))
 
     def check(self) -> None:
-        check_shared(self)
+        super().check()
         require_positive(self, "increment", "key_bits")
-        require_choice(self, "looks", get_args(Looks))

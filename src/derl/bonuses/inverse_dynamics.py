@@ -1,6 +1,6 @@
 """The state representation phi of ICM and RIDE, learned by predicting actions and successors (Pathak et al. 2017)."""
 
-from typing import Literal, NamedTuple, TypeVar, get_args
+from typing import Literal, NamedTuple, TypeVar
 
 import equinox as eqx
 import jax
@@ -9,7 +9,7 @@ import optax
 from jaxtyping import Array, Float, PRNGKeyArray, Shaped
 
 from derl.bonuses.base import Bonus, looked_at
-from derl.bonuses.checks import check_shared, require_choice, require_not_negative, require_positive, require_widths
+from derl.core.checks import require_at_least, require_positive, require_widths
 from derl.core.networks import MLP
 from derl.core.optimiser import apply_gradient, clipped_adam
 from derl.core.types import Box, Rollout, Spec
@@ -147,8 +147,7 @@ class DynamicsBonus(Bonus[State]):
         return jax.lax.scan(train, learner, (rollout.obs, actions, looked_at(rollout, self.successor)))
 
     def check(self) -> None:
-        check_shared(self)
-        require_not_negative(self, "learning_rate", "forward_coef", "inverse_coef")
+        super().check()
+        require_at_least(self, 0, "learning_rate", "forward_coef", "inverse_coef")
         require_positive(self, "max_grad_norm", "adam_epsilon", "features")
         require_widths(self, "hidden", "head_hidden")
-        require_choice(self, "successor", get_args(Successor))

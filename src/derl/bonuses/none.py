@@ -4,7 +4,6 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from derl.bonuses.base import Bonus
-from derl.bonuses.checks import check_shared
 from derl.core.types import Rollout, Spec
 
 
@@ -16,6 +15,3 @@ class NoBonus(Bonus[tuple[()]]):
 
     def step(self, state: tuple[()], rollout: Rollout) -> tuple[tuple[()], Float[Array, "T E"]]:
         return state, jnp.zeros_like(rollout.reward)
-
-    def check(self) -> None:
-        check_shared(self)

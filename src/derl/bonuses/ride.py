@@ -1,16 +1,14 @@
 """RIDE: rewards actions that change the learned representation of the state (Raileanu and Rocktäschel 2020)."""
 
-from typing import get_args
-
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from derl.bonuses.base import Looks, looked_at
-from derl.bonuses.checks import require_choice, require_positive
 from derl.bonuses.hash_count import SimHash
 from derl.bonuses.inverse_dynamics import DynamicsBonus, Learner
+from derl.core.checks import require_positive
 from derl.core.types import Discrete, Rollout, Spec
 
 
@@ -110,4 +108,3 @@ class RIDE(DynamicsBonus[RIDEState]):
     def check(self) -> None:
         super().check()
         require_positive(self, "key_bits")
-        require_choice(self, "counts", get_args(Looks))

@@ -1,7 +1,5 @@
 """RND: rewards states on which a trained network does not yet agree with a fixed random one (Burda et al. 2018)."""
 
-from typing import get_args
-
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -9,7 +7,7 @@ import optax
 from jaxtyping import Array, Float, PRNGKeyArray, Shaped
 
 from derl.bonuses.base import Bonus, Looks, looked_at
-from derl.bonuses.checks import check_shared, require_choice, require_not_negative, require_positive, require_widths
+from derl.core.checks import require_at_least, require_positive, require_widths
 from derl.core.networks import MLP
 from derl.core.optimiser import apply_gradient, clipped_adam
 from derl.core.types import Rollout, Spec
@@ -89,8 +87,7 @@ class RND(Bonus[RNDState]):
         return squared_distillation_error(state.predictor(looked), state.target(looked))
 
     def check(self) -> None:
-        check_shared(self)
-        require_not_negative(self, "learning_rate", "loss_coef")
+        super().check()
+        require_at_least(self, 0, "learning_rate", "loss_coef")
         require_positive(self, "max_grad_norm", "adam_epsilon", "features")
         require_widths(self, "hidden")
-        require_choice(self, "looks", get_args(Looks))

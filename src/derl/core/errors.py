@@ -1,9 +1,7 @@
 """Errors a user can cause, each with one line that says what to do."""
 
-import dataclasses
 import difflib
 from collections.abc import Iterable
-from typing import Any, Literal, get_args, get_origin
 
 
 class DerlError(Exception):
@@ -24,11 +22,3 @@ def require(condition: bool, message: str) -> None:
     """Raise a `DerlError` with `message` unless `condition` holds."""
     if not condition:
         raise DerlError(message)
-
-
-def check_choices(obj: Any) -> None:
-    """Raise unless every field of a dataclass that is typed as one of a few literals is one of them."""
-    for field in dataclasses.fields(obj):
-        choices, value = get_args(field.type), getattr(obj, field.name)
-        if get_origin(field.type) is Literal and value not in choices:
-            raise UnknownNameError(field.name, str(value), map(str, choices))

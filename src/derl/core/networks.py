@@ -1,7 +1,8 @@
 """A multilayer perceptron whose first layer reads integers as rows."""
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Literal
 
 import equinox as eqx
 import jax
@@ -11,7 +12,8 @@ from jaxtyping import Array, Float, PRNGKeyArray, Shaped
 from derl.core.errors import UnknownNameError
 from derl.core.types import Box, Discrete
 
-ACTIVATIONS = {"relu": jax.nn.relu, "tanh": jnp.tanh}
+Activation = Literal["relu", "tanh"]
+ACTIVATIONS: dict[Activation, Callable[[Array], Array]] = {"relu": jax.nn.relu, "tanh": jnp.tanh}
 
 
 def orthogonal(key: PRNGKeyArray, shape: tuple[int, int], gain: float) -> Float[Array, "n m"]:
@@ -44,7 +46,7 @@ class MLP(eqx.Module):
     weights: tuple[Float[Array, "n m"], ...]
     biases: tuple[Float[Array, " m"], ...]
     observation: Discrete | Box = eqx.field(static=True)
-    activation: str = eqx.field(static=True)
+    activation: Activation = eqx.field(static=True)
     activate_output: bool = eqx.field(static=True)
     tabulated: bool = eqx.field(static=True)
     """Whether a batch with more observations than there are states is looked up in the outputs of all states: the
@@ -57,7 +59,7 @@ class MLP(eqx.Module):
         hidden: Sequence[int],
         outputs: int,
         *,
-        activation: str = "relu",
+        activation: Activation = "relu",
         output_gain: float = 2**0.5,
         activate_output: bool = False,
         tabulated: bool = False,

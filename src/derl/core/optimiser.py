@@ -1,8 +1,9 @@
-"""Adam with one joint gradient clip, as every learner of the paper uses it."""
+"""How weights move: Adam with one joint gradient clip, as every learner of the paper uses it, and running averages."""
 
 from typing import TypeVar
 
 import equinox as eqx
+import jax
 import optax
 from jaxtyping import Array, Float
 
@@ -26,3 +27,8 @@ def apply_gradient(
     """One step of `optimiser`; also gives the gradient's norm before clipping."""
     updates, opt_state = optimiser.update(gradient, opt_state)  # pyright: ignore[reportArgumentType]
     return eqx.apply_updates(params, updates), opt_state, optax.tree.norm(gradient)
+
+
+def move_towards(old: Params, new: Params, rate: float | Float[Array, ""]) -> Params:
+    """old + rate (new - old), in every array: a target network after its network, an average after what it averages."""
+    return jax.tree.map(lambda a, b: a + rate * (b - a), old, new)

@@ -7,7 +7,7 @@ from typing import Any
 
 from derl.core.errors import DerlError, require
 from derl.training.config import Config, Run, to_json
-from derl.training.loop import weighs_nothing
+from derl.training.loop import ignores_lambda
 from derl.training.version import versions_of
 
 ADDED = {
@@ -56,7 +56,7 @@ def description(config: Config) -> dict[str, Any]:
     data = json.loads(to_json(config))
     for seat, capacity in never_full(config).items():
         data[seat]["capacity"] = capacity
-    if weighs_nothing(config.explorer_reward, config.bonus):
+    if ignores_lambda(config.explorer_reward, config.bonus):
         data["bonus"]["scale"] = 1.0
     # A task's options are its own business: one of them may have the name of such a setting.
     data = {name: part if name == "env_options" else as_before(part) for name, part in data.items()}

@@ -9,9 +9,9 @@ from typing import Literal
 import equinox as eqx
 
 from derl.agents.base import AnyAgent
-from derl.agents.divergences import DIVERGENCES
+from derl.agents.divergences import Divergence
 from derl.bonuses.base import AnyBonus
-from derl.core.errors import UnknownNameError, require
+from derl.core.checks import check_choices, require_at_least, require_share
 from derl.core.types import Box, Discrete, Spec
 from derl.envs.base import AnyEnvironment
 
@@ -23,7 +23,7 @@ class Decoupling(eqx.Module):
     """T_Dec: the exploiter learns after every so many rollouts."""
     denominator: Literal["collected", "updated"] = eqx.field(default="collected", static=True)
     """What importance weights divide by: the explorer that acted, or as updated since (as in the paper's code)."""
-    divergence: str = eqx.field(default="kl", static=True)
+    divergence: Divergence = eqx.field(default="kl", static=True)
     """Which divergence the two constraints use: kl, chi-squared, jensen-shannon, mmd or wasserstein."""
     alpha_explorer: float = 0.0
     """alpha_beta: weight of the constraint that keeps the explorer near the exploiter."""
@@ -42,15 +42,10 @@ class Decoupling(eqx.Module):
 
     def check(self) -> None:
         """Raise a `DerlError` if a setting makes no sense."""
-        require(self.period >= 1, f"decoupling: period must be at least 1, not {self.period}")
-        if self.divergence not in DIVERGENCES:
-            raise UnknownNameError("divergence", self.divergence, DIVERGENCES)
-        for name in ("alpha_explorer", "alpha_exploiter", "replay_segments"):
-            value = getattr(self, name)
-            require(value >= 0, f"decoupling: {name} must not be negative, it is {value}")
-        require(self.replay_batch >= 1, f"decoupling: replay_batch must be at least 1, not {self.replay_batch}")
-        require(0 <= self.mixture <= 1, f"decoupling: mixture must be between 0 and 1, not {self.mixture}")
-        require(self.mixture_weight >= 0, "decoupling: mixture_weight must not be negative")
+        check_choices(self)
+        require_at_least(self, 1, "period", "replay_batch")
+        require_at_least(self, 0, "alpha_explorer", "alpha_exploiter", "replay_segments", "mixture_weight")
+        require_share(self, "mixture")
 
 
 class Algorithm(eqx.Module):

@@ -13,8 +13,8 @@ from derl.core.types import Rollout
 from derl.envs.base import AnyEnvironment
 
 Policy = Callable[..., Float[Array, "E A"]]
-"""Log-probabilities of the actions, up to a constant, for a batch of observations; if a collector has `luck`, the
-policy is given that as well."""
+"""Log-probabilities of the actions, up to a constant, for a batch of observations; if a collector has a
+`mixture_draw`, the policy is given that as well."""
 
 
 class Collector(eqx.Module):
@@ -28,15 +28,15 @@ class Collector(eqx.Module):
     """Finished in all."""
     finished: Float[Array, "2"]
     """Number and summed returns of the episodes finished since last read."""
-    luck: Float[Array, " E"] | None = None
-    """A number between 0 and 1 for each episode under way, by which it is decided who acts in it."""
+    mixture_draw: Float[Array, " E"] | None = None
+    """A uniform draw per running episode; both policies act where it is below `mixture`."""
 
 
 def start_collector(env: AnyEnvironment, key: PRNGKeyArray, num_envs: int, mixes: bool = False) -> Collector:
     """All environments at the start of an episode."""
     env_state, obs = jax.vmap(env.reset)(jax.random.split(key, num_envs))
-    luck = jax.random.uniform(jax.random.fold_in(key, 1), (num_envs,)) if mixes else None
-    return Collector(env_state, obs, jnp.zeros(num_envs), jnp.asarray(0, jnp.int32), jnp.zeros(2), luck)
+    mixture_draw = jax.random.uniform(jax.random.fold_in(key, 1), (num_envs,)) if mixes else None
+    return Collector(env_state, obs, jnp.zeros(num_envs), jnp.asarray(0, jnp.int32), jnp.zeros(2), mixture_draw)
 
 
 def choose(done: Array, fresh: Any, going: Any) -> Any:
@@ -66,26 +66,28 @@ def collect(
     keys = jax.random.split(env_key, (length, 2, num_envs))
 
     def step(carry, noise):
-        env_state, obs, episode_return, luck = carry
+        env_state, obs, episode_return, mixture_draw = carry
         gumbel, (step_keys, reset_keys) = noise
-        logits = policy(obs) if luck is None else policy(obs, luck)
+        logits = policy(obs) if mixture_draw is None else policy(obs, mixture_draw)
         action = sample_actions(logits, gumbel)
         next_state, answer = jax.vmap(env.step)(step_keys, env_state, action)
         done = answer.terminated | answer.truncated
         episode_return = episode_return + answer.reward
         next_state, next_obs = choose(done, jax.vmap(env.reset)(reset_keys), (next_state, answer.obs))
-        if luck is not None:
-            luck = jnp.where(done, jax.vmap(lambda k: jax.random.uniform(jax.random.fold_in(k, 1)))(reset_keys), luck)
-        carry = (next_state, next_obs, jnp.where(done, 0.0, episode_return), luck)
+        if mixture_draw is not None:
+            mixture_draw = jnp.where(
+                done, jax.vmap(lambda k: jax.random.uniform(jax.random.fold_in(k, 1)))(reset_keys), mixture_draw
+            )
+        carry = (next_state, next_obs, jnp.where(done, 0.0, episode_return), mixture_draw)
         return carry, (obs, action, answer, logits, episode_return)
 
-    start = (collector.env_state, collector.obs, collector.episode_return, collector.luck)
-    (env_state, obs, episode_return, luck), (seen, action, answer, logits, returns) = jax.lax.scan(
+    start = (collector.env_state, collector.obs, collector.episode_return, collector.mixture_draw)
+    (env_state, obs, episode_return, mixture_draw), (seen, action, answer, logits, returns) = jax.lax.scan(
         step, start, (gumbel, (keys[:, 0], keys[:, 1])), unroll=unrolled(length)
     )
     rollout = Rollout(seen, action, answer.reward, answer.obs, answer.terminated, answer.truncated, obs)
     done = rollout.done
     finished = jnp.stack([done.sum().astype(jnp.float32), jnp.where(done, returns, 0.0).sum()])
     episodes = collector.episodes + done.sum()
-    collector = Collector(env_state, obs, episode_return, episodes, collector.finished + finished, luck)
+    collector = Collector(env_state, obs, episode_return, episodes, collector.finished + finished, mixture_draw)
     return collector, rollout, jax.nn.log_softmax(logits)

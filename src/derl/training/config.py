@@ -12,7 +12,8 @@ import jax
 from derl.agents import AGENTS, AnyAgent
 from derl.bonuses import BONUSES
 from derl.bonuses.base import AnyBonus
-from derl.core.errors import DerlError, UnknownNameError, check_choices, require
+from derl.core.checks import check_choices, require_at_least
+from derl.core.errors import DerlError, UnknownNameError, require
 from derl.envs import make
 from derl.envs.base import AnyEnvironment
 from derl.training.algorithm import Algorithm, Decoupling
@@ -36,10 +37,12 @@ class Protocol:
 
     def check(self) -> None:
         """Raise a `DerlError` if a setting makes no sense."""
+        check_choices(self)
         for name in ("episodes", "steps", "evaluate_every", "evaluation_episodes"):
             value = getattr(self, name)
-            require(value is None or type(value) is int, f"protocol: {name} takes a whole number, not {value!r}")
-            require(value is None or value >= 1, f"protocol: {name} must be at least 1, not {value}")
+            if value is not None:
+                require(type(value) is int, f"Protocol: {name} takes a whole number, not {value!r}")
+                require_at_least(self, 1, name)
 
     def budget(self, env: AnyEnvironment) -> tuple[int, int]:
         """Training steps, and steps between evaluations."""
@@ -85,11 +88,10 @@ class Config:
 
         Without `shapes` it takes a millisecond, but does not ask the parts whether they fit each other.
         """
-        require(self.num_envs >= 1, f"num_envs must be at least 1, not {self.num_envs}")
+        require_at_least(self, 1, "num_envs")
         check_choices(self)
         for part in (self.explorer, self.bonus, self.exploiter, self.decoupling, self.protocol):
             if part is not None:
-                check_choices(part)
                 part.check()
         self._check_together()
         env = self.make_env()
@@ -104,21 +106,21 @@ class Config:
         decoupling, alone = self.decoupling, self.exploiter is None
         alphas = (decoupling.alpha_explorer, decoupling.alpha_exploiter)
         require(
-            not (alone and any(alphas)), "decoupling: a divergence constraint needs an exploiter; this recipe has none"
+            not (alone and any(alphas)), "Decoupling: a divergence constraint needs an exploiter; this recipe has none"
         )
         for seat, agent, alpha in zip(("explorer", "exploiter"), (self.explorer, self.exploiter), alphas, strict=True):
             require(
                 not alpha or agent is None or agent.constrainable,
-                f"decoupling: {type(agent).__name__} heeds no divergence constraint; set alpha_{seat} to 0",
+                f"Decoupling: {type(agent).__name__} heeds no divergence constraint; set alpha_{seat} to 0",
             )
-        require(not (alone and decoupling.mixture), "decoupling: a mixture needs an exploiter; set mixture to 0")
+        require(not (alone and decoupling.mixture), "Decoupling: a mixture needs an exploiter; set mixture to 0")
         require(
             not decoupling.mixture or decoupling.denominator == "collected",
-            "decoupling: in a mixture importance weights divide by who acted: set denominator to collected",
+            "Decoupling: in a mixture importance weights divide by who acted: set denominator to collected",
         )
         require(
             not decoupling.replay_segments or (self.exploiter is not None and self.exploiter.uses_rollout),
-            "decoupling: replay_segments is for an exploiter that learns from rollouts (a2c, ppo); set it to 0",
+            "Decoupling: replay_segments is for an exploiter that learns from rollouts (a2c, ppo); set it to 0",
         )
         require(
             not (self.explorer.recomputes and getattr(self.bonus, "looks", "") == "successor_after_reset"),

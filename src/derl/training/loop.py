@@ -56,18 +56,18 @@ def as_vector(spec: Spec, obs: Shaped[Array, "*b_obs"]) -> Float[Array, "*b_obs"
 
 
 def explorer_rewards(algorithm: Algorithm, r_e: Float[Array, "T E"], r_i: Float[Array, "T E"]) -> Float[Array, "T E"]:
-    """r_t = r^e_t + lambda r^i_t, or lambda r^i_t alone."""
+    """r_t = r^e_t + lambda r^i_t, the reward of the paper's eq. derl_pibeh, or lambda r^i_t alone."""
     r_i = bonus_weight(algorithm) * r_i
     return r_e + r_i if algorithm.explorer_reward == "both" else r_i
 
 
 def bonus_weight(algorithm: Algorithm) -> float | Array:
-    """lambda; 1 where it would weigh nothing: a bonus alone, measured by its own recent size."""
-    return 1.0 if weighs_nothing(algorithm.explorer_reward, algorithm.bonus) else algorithm.bonus.scale
+    """lambda, or 1 where it has no effect: the bonus is the only reward and is divided by its own recent size."""
+    return 1.0 if ignores_lambda(algorithm.explorer_reward, algorithm.bonus) else algorithm.bonus.scale
 
 
-def weighs_nothing(explorer_reward: str, bonus: AnyBonus) -> bool:
-    """Whether lambda is not read at all."""
+def ignores_lambda(explorer_reward: str, bonus: AnyBonus) -> bool:
+    """Whether lambda has no effect: see `bonus_weight`."""
     return explorer_reward == "intrinsic" and bonus.normalise == "recent"
 
 
@@ -85,8 +85,8 @@ def iterate(algorithm: Algorithm, state: RunState, clock: Clock) -> tuple[RunSta
     """One rollout and all the learning it brings."""
     act_key, env_key, learn_key = (key_for(state.key, clock, purpose) for purpose in range(3))
 
-    def policy(obs, luck=None):
-        return behaviour(algorithm, state, clock, encode(algorithm, state.obs_moments, obs), luck)
+    def policy(obs, mixture_draw=None):
+        return behaviour(algorithm, state, clock, encode(algorithm, state.obs_moments, obs), mixture_draw)
 
     collector, rollout, log_mu = collect(
         algorithm.env, policy, state.collector, act_key, env_key, algorithm.rollout_length
@@ -110,15 +110,19 @@ def iterate(algorithm: Algorithm, state: RunState, clock: Clock) -> tuple[RunSta
 
 
 def behaviour(
-    algorithm: Algorithm, state: RunState, clock: Clock, obs: Shaped[Array, " E *obs"], luck: Float[Array, " E"] | None
+    algorithm: Algorithm,
+    state: RunState,
+    clock: Clock,
+    obs: Shaped[Array, " E *obs"],
+    mixture_draw: Float[Array, " E"] | None,
 ) -> Float[Array, "E A"]:
     """Who acts: the explorer, or in the episodes of a mixture both, on the sum of what each prefers."""
     explorer, exploiter, decoupling = algorithm.explorer, algorithm.exploiter, algorithm.decoupling
-    if not algorithm.mixes or exploiter is None or luck is None:
+    if not algorithm.mixes or exploiter is None or mixture_draw is None:
         return explorer.logits(state.explorer, obs, clock)
     wanted = explorer.preferences(state.explorer, obs, clock)
     advice = jnp.maximum(exploiter.settled_log_probs(state.exploiter, obs), decoupling.mixture_floor)
-    both = (luck < decoupling.mixture)[:, None]
+    both = (mixture_draw < decoupling.mixture)[:, None]
     wanted = jnp.where(both, advice + decoupling.mixture_weight * wanted, wanted)
     return explorer.act_on(state.explorer, wanted, clock)
 
@@ -132,7 +136,7 @@ def to_explore(
 ) -> Experience:
     """What the explorer learns from: its rollout with r^e + lambda r^i, or with r^e and how to compute r^i anew."""
     # In a mixture it was not the explorer alone that acted.
-    who = log_mu if algorithm.mixes and algorithm.explorer.asks_who_acted else None
+    who = log_mu if algorithm.mixes and algorithm.explorer.needs_behaviour else None
     if not algorithm.explorer.recomputes:
         return Experience(rollout.with_reward(explorer_rewards(algorithm, rollout.reward, r_i)), who)
     weight = bonus_weight(algorithm) / running_size(algorithm.bonus.normalise, state.bonus_scale)
@@ -199,7 +203,7 @@ def update_exploiter(
     """The exploiter learns from the explorer's rollouts, with the extrinsic reward, every T_Dec rollouts."""
     exploiter, decoupling = algorithm.exploiter, algorithm.decoupling
     assert exploiter is not None
-    # A memory keeps who acted: in the long run the explorer after its update is nobody's policy.
+    # Replay stores the policy that acted; the explorer's updated policy never produced these steps.
     state = eqx.tree_at(
         lambda s: s.exploiter, state, exploiter.observe(state.exploiter, clock, experience), is_leaf=lambda x: x is None
     )

@@ -13,7 +13,7 @@ PROTOCOL = Protocol(episodes=2_000, evaluate_every=10, evaluation_episodes=8)
 """Twenty to fifty times shorter than the paper's, and looked at a hundred times as often."""
 
 Q_LEARNING: dict[str, Any] = {
-    # One policy for a whole episode: whoever changes his mind at every step never stays anywhere for long.
+    # One rollout is one episode: a policy that is updated at every step keeps changing direction.
     "collect_steps": 0,
     "n_steps": 1,
     "batch_size": 128,
@@ -46,8 +46,8 @@ EXPLOITER = EpisodicA2C(
     # they are forgotten, the entropy bonus wins.
     capacity=1_000_000,
     learning_rate=1e-3,
-    # Adam makes a full step out of however little gradients say, down to this. Smaller, and a state of DeepSea-50, seen
-    # once in twenty updates, is moved as far by noise as by what is known of it.
+    # Adam takes full steps even for tiny gradients, unless they are below this. With a smaller epsilon, noise moves a
+    # state of DeepSea-50, which is seen once in twenty updates, as far as evidence does.
     adam_epsilon=3e-5,
     # Once a task is solved, gradients are nearly nothing, and so is what Adam divides by. With its usual memory of a
     # thousand steps (0.999), the next gradient that is not nothing moves every weight by 32 learning rates; with this
