@@ -2,6 +2,7 @@
 
 import dataclasses
 
+import numpy as np
 import pytest
 
 import derl
@@ -270,3 +271,13 @@ def test_rollouts_are_kept_only_for_who_learns_from_them():
     for name in ("derl", "dedqn-count", "a2c-count"):
         with pytest.raises(DerlError, match="replay_segments is for an exploiter that learns from rollouts"):
             derl.configure("DeepSea-5", name, decoupling__replay_segments=4).check()
+
+
+def test_a_floor_that_leaves_the_exploiter_no_say_is_refused():
+    with pytest.raises(DerlError, match="mixture_floor must be less than 0, not 1"):
+        derl.configure("DeepSea-5", "derl", decoupling__mixture_floor=1.0).check()
+
+
+def test_no_bonus_is_a_bonus_of_nothing_for_remembered_steps_too():
+    config = derl.configure("DeepSea-4", "derl", bonus="none", protocol__episodes=20)
+    assert np.isfinite(derl.train(config, seeds=1).frame["return"]).all()

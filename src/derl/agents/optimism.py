@@ -57,7 +57,7 @@ class CountOptimism(Optimism[Tries]):
 
     def init(self, key: PRNGKeyArray, spec: Spec) -> Tries:
         if not isinstance(spec.observation, Discrete):
-            raise DerlError("optimism by count needs discrete observations; use optimism by hash or distilled")
+            raise DerlError("counting needs discrete observations; else use recipe derl-hash-count or derl-rnd")
         return Tries(jnp.zeros((spec.observation.size + 1, spec.num_actions), jnp.int32))
 
     def index(self, state: Tries, obs: Array) -> Int[Array, "*b"]:

@@ -1,7 +1,7 @@
 """No intrinsic reward: what the unmotivated baselines learn with."""
 
 import jax.numpy as jnp
-from jaxtyping import Array, Float, PRNGKeyArray
+from jaxtyping import Array, Float, Int, PRNGKeyArray, Shaped
 
 from derl.bonuses.base import Bonus
 from derl.core.types import Rollout, Spec
@@ -15,3 +15,12 @@ class NoBonus(Bonus[tuple[()]]):
 
     def step(self, state: tuple[()], rollout: Rollout) -> tuple[tuple[()], Float[Array, "T E"]]:
         return state, jnp.zeros_like(rollout.reward)
+
+    def current(
+        self,
+        state: tuple[()],
+        obs: Shaped[Array, "*b_obs"],
+        action: Int[Array, "*b"],
+        next_obs: Shaped[Array, "*b_obs"],
+    ) -> Float[Array, "*b"]:
+        return jnp.zeros(action.shape)

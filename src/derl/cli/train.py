@@ -24,7 +24,7 @@ from derl.training import recipes
 from derl.training.algorithm import Decoupling
 from derl.training.config import Config, Protocol
 from derl.training.folder import RunFolder
-from derl.training.loop import weighs_nothing
+from derl.training.loop import ignores_lambda
 
 
 @dataclasses.dataclass(frozen=True)
@@ -272,7 +272,7 @@ def main(args: list[str]) -> None:
     """Train, and report."""
     command, config = parse(args)
     vary = parse_vary(command.vary)
-    if weighs_nothing(config.explorer_reward, config.bonus) and (config.bonus.scale != 1 or "bonus.scale" in vary):
+    if ignores_lambda(config.explorer_reward, config.bonus) and (config.bonus.scale != 1 or "bonus.scale" in vary):
         note = "bonus.scale changes nothing here: the explorer's bonus is divided by its own recent size"
         console.print(note, soft_wrap=True)
     out = command.out or default_folder(config)

@@ -14,18 +14,20 @@ MANY_EPISODES: dict[str, Setting] = {"protocol.evaluation_episodes": 1024, "prot
 
 STOCHASTIC: dict[str, Setting] = {"env_options.stochastic": True, "protocol.episodes": 5_000, **MANY_EPISODES}
 
-HELD_OUT: tuple[tuple[str, dict[str, Setting]], ...] = (
-    ("DeepSea-20", {"env_options.mapping_seed": 1001.0}),
-    ("DeepSea-20", {"env_options.mapping_seed": 1003.0}),
-    ("DeepSea-20", {"env_options.mapping_seed": 1004.0}),
-    ("DeepSea-30", {"env_options.mapping_seed": 1002.0}),
-    ("DeepSea-20", STOCHASTIC),
-    ("Hallway-5-30", {}),
-    ("Hallway-5-30", {"env_options.horizon": 15.0}),
-    ("Hallway-15-40", {"env_options.horizon": 45.0}),
-    ("Hallway-15-40", {"env_options.horizon": 50.0}),
-    ("Hallway-20-20", {"env_options.random_start": True, **MANY_EPISODES}),
-)
+RANDOM_STARTS: dict[str, Setting] = {"env_options.random_start": True, **MANY_EPISODES}
+
+HELD_OUT: dict[str, Case] = {
+    "DeepSea 20, mapping 1001": Case.of("derl", "DeepSea-20", {"env_options.mapping_seed": 1001.0}),
+    "DeepSea 20, mapping 1003": Case.of("derl", "DeepSea-20", {"env_options.mapping_seed": 1003.0}),
+    "DeepSea 20, mapping 1004": Case.of("derl", "DeepSea-20", {"env_options.mapping_seed": 1004.0}),
+    "DeepSea 30, mapping 1002": Case.of("derl", "DeepSea-30", {"env_options.mapping_seed": 1002.0}),
+    "DeepSea 20, stochastic": Case.of("derl", "DeepSea-20", STOCHASTIC),
+    "Hallway 5-30": Case.of("derl", "Hallway-5-30"),
+    "Hallway 5-30, episodes of 15 steps": Case.of("derl", "Hallway-5-30", {"env_options.horizon": 15.0}),
+    "Hallway 15-40, episodes of 45 steps": Case.of("derl", "Hallway-15-40", {"env_options.horizon": 45.0}),
+    "Hallway 15-40, episodes of 50 steps": Case.of("derl", "Hallway-15-40", {"env_options.horizon": 50.0}),
+    "Hallway 20-20, random starts": Case.of("derl", "Hallway-20-20", RANDOM_STARTS),
+}
 """Tasks that no hyper-parameter's value was chosen on: other mappings, other shapes, chance, other starts.
 
 That two earlier runs failed on the stochastic one is why the entropy bonus falls so late."""
@@ -108,13 +110,9 @@ EARLY = {
     "entropy bonus that falls early": Case.of("derl", "DeepSea-20", {**STOCHASTIC, "exploiter.entropy_steps": 10_000.0})
 }
 """Where chance decides, with an entropy bonus that falls from 10,000 steps on."""
-BASELINE_TASKS = ("DeepSea-10", "DeepSea-20", "Hallway-10-10")
+BASELINE_TASKS = ("DeepSea-10", "DeepSea-20", "Hallway-10-10", "DeepSea-30")
+OTHER_BONUSES = ("derl-hash-count", "derl-rnd")
 ABLATION_TASKS = ("DeepSea-20", "Hallway-10-10")
-
-
-def held_out() -> tuple[Case, ...]:
-    """The held-out cases."""
-    return tuple(Case.of("derl", task, changes) for task, changes in HELD_OUT)
 
 
 def ablations() -> tuple[Case, ...]:
@@ -153,14 +151,16 @@ def beyond() -> Experiment:
     """The recipe `derl` on everything."""
     parts = (
         Part(product(PAPER_TASKS, ("derl",)), TWENTY),
-        Part(product(SENSITIVITY_TASKS, ("derl-hash-count", "derl-rnd")), TWENTY),
+        Part(product(SENSITIVITY_TASKS, OTHER_BONUSES), TWENTY),
+        Part(product(("DeepSea-20",), OTHER_BONUSES), THREE),
         Part(sensitivity(), TWENTY),
-        Part(held_out(), HELD_OUT_SEEDS[:10]),
+        Part(tuple(HELD_OUT.values()), HELD_OUT_SEEDS[:10]),
         Part(ablations(), FIVE),
         Part(holding(), FIVE),
         Part(DEEP[:1], TWENTY),
         Part(DEEP[1:], TWO),
-        Part(product(BASELINE_TASKS, ("bootdqn",)), FIVE),
+        Part(product(BASELINE_TASKS[:3], ("bootdqn",)), FIVE),
+        Part(product(BASELINE_TASKS[3:], ("bootdqn",)), TWO),
         Part(product(PAPER_TASKS, ("derl",)), HELD_OUT_SEEDS[:5]),
         Part(knobs(), FIVE),
         Part(larger_ablations(), THREE),

@@ -11,7 +11,7 @@ import equinox as eqx
 from derl.agents.base import AnyAgent
 from derl.agents.divergences import Divergence
 from derl.bonuses.base import AnyBonus
-from derl.core.checks import check_choices, require_at_least, require_share
+from derl.core.checks import check_choices, require_at_least, require_below, require_share
 from derl.core.types import Box, Discrete, Spec
 from derl.envs.base import AnyEnvironment
 
@@ -46,6 +46,8 @@ class Decoupling(eqx.Module):
         require_at_least(self, 1, "period", "replay_batch")
         require_at_least(self, 0, "alpha_explorer", "alpha_exploiter", "replay_segments", "mixture_weight")
         require_share(self, "mixture")
+        # Log-probabilities are at most 0: above that the exploiter would have no say at all.
+        require_below(self, 0, "mixture_floor")
 
 
 class Algorithm(eqx.Module):
