@@ -21,9 +21,6 @@ from derl.training.own import AGENTS as OWN_AGENTS
 from derl.training.own import BONUSES as OWN_BONUSES
 from derl.training.own import OWN, own_recipe
 
-Family = str
-"""DeepSea or Hallway; other tasks use DeepSea's settings."""
-
 
 def a2c(hallway: bool) -> A2C:
     """The A2C baseline, which is also the explorer of every decoupled recipe."""
