@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 from analysis.made_up import claim
-from analysis.synthetic import made_up
+from analysis.synthetic import NASTY, made_up
 from derl.analysis.aggregates import Estimate, optimal_return
 from derl.analysis.claims import STATEMENTS
 from derl.analysis.frames import Results
@@ -41,7 +41,6 @@ CASES = [
     Case.of("dea2c-count-kl", "DeepSea-10"),
 ]
 EVALUATIONS = 20
-NASTY = "</script><script>window.pwned=1</script><!--"
 
 
 @pytest.fixture(scope="module")
