@@ -12,13 +12,13 @@ from derl.experiments.cases import Case
 from derl.experiments.paper import cells
 
 
-def frame_of(returns: Mapping[Case, Sequence[Sequence[float]]]) -> pl.DataFrame:
-    """One run for each row of returns, evaluated every 1,000 episodes."""
+def frame_of(returns: Mapping[Case, Sequence[Sequence[float]]], every: int = 1000) -> pl.DataFrame:
+    """One run for each row of returns, evaluated every so many episodes."""
     frames, run = [], 0
     for case, rows in returns.items():
         for seed, row in enumerate(rows):
             evaluation = np.arange(1, len(row) + 1)
-            columns = {"evaluation": evaluation, "episodes": 1000 * evaluation, "return": np.asarray(row, float)}
+            columns = {"evaluation": evaluation, "episodes": every * evaluation, "return": np.asarray(row, float)}
             labels = {"recipe": case.recipe, "task": case.task, "setting": case.setting, "seed": seed, "run": run}
             frames.append(pl.DataFrame(columns).with_columns(**{k: pl.lit(v) for k, v in labels.items()}))
             run += 1

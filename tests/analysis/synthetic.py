@@ -8,6 +8,9 @@ import polars as pl
 from derl.experiments.cases import Case
 from derl.experiments.paper import ALPHAS, KL_TASKS, REWARDS, cells, normal_form
 
+NASTY = "</script><script>window.pwned=1</script><!--"
+"""A name that would run as a script on a page that does not escape it."""
+
 
 def made_up(cases: Iterable[Case], seeds: int = 5, evaluations: int = 100, seed: int = 0) -> pl.DataFrame:
     """A frame with every metric for recipes that have it, and one failed run in each hundred."""

@@ -4,7 +4,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from analysis.test_holding import results
+from analysis.made_up import frame_of
 from derl.analysis.beyond import write_beyond
 from derl.analysis.beyond_figures import (
     MAXIMA,
@@ -26,9 +26,8 @@ SOLVED, NEVER = [0.0] + [0.99] * 9, [0.0] * 10
 
 
 def frame(*parts: tuple[Case, list[list[float]]], seconds: float = 2.0) -> pl.DataFrame:
-    """One frame of several cases, whose runs have numbers of their own."""
-    frames = [results(case, curves).with_columns(pl.col("run") + 100 * i) for i, (case, curves) in enumerate(parts)]
-    return pl.concat(frames).with_columns(pl.lit(seconds).alias("seconds"))
+    """One frame of several cases, evaluated every 10 episodes."""
+    return frame_of(dict(parts), every=10).with_columns(pl.lit(seconds).alias("seconds"))
 
 
 OWN = Case.of("derl", "DeepSea-20")

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from analysis.made_up import frame_of
 from derl.analysis.holding import holdings, longest, stable_from, table
 from derl.experiments.cases import Case
 
@@ -46,13 +47,7 @@ def test_what_is_stable_is_optimal_and_mostly_stays_so(optimal):
 
 
 def results(case: Case, curves: list[list[float]]) -> pl.DataFrame:
-    labels = {"recipe": case.recipe, "task": case.task, "setting": case.setting}
-    rows = [
-        {**labels, "run": r, "seed": r, "evaluation": e, "episodes": 10 * e, "return": value, "seconds": 2.0}
-        for r, curve in enumerate(curves)
-        for e, value in enumerate(curve, 1)
-    ]
-    return pl.DataFrame(rows)
+    return frame_of({case: curves}, every=10).with_columns(seconds=pl.lit(2.0))
 
 
 def test_a_case_is_summed_up():
@@ -88,5 +83,5 @@ def test_the_optimum_is_that_of_a_policy_without_memory():
 
 def test_only_the_longest_runs_of_a_case_are_compared():
     short = results(Case.of("derl", "DeepSea-10"), [[0.99] * 3])
-    long = results(Case.of("derl", "DeepSea-10"), [[0.99] * 6]).with_columns(run=pl.lit(7, pl.Int64))
+    long = results(Case.of("derl", "DeepSea-10"), [[0.99] * 6]).with_columns(pl.col("run") + 7)
     assert longest(pl.concat([short, long]))["run"].unique().to_list() == [7]

@@ -9,8 +9,7 @@ import pytest
 
 from analysis.chromium import Browser, find_chromium
 from analysis.made_up import claim
-from analysis.synthetic import made_up
-from analysis.test_report import NASTY
+from analysis.synthetic import NASTY, made_up
 from derl.analysis.aggregates import Estimate
 from derl.analysis.report import Facts, write_report
 from derl.experiments.cases import Case

@@ -2,18 +2,14 @@
 
 import polars as pl
 
+from analysis.made_up import frame_of
 from derl.analysis.selection import choices, selection_page
+from derl.experiments.cases import case_of
 
 
 def results(scores: dict[str, list[float]]) -> pl.DataFrame:
-    rows = []
-    for run, (setting, returns) in enumerate(scores.items()):
-        for evaluation, value in enumerate(returns, 1):
-            labels = {"run": run, "recipe": "a2c-rnd", "task": "DeepSea-20", "setting": setting, "seed": 0}
-            rows.append(
-                {**labels, "evaluation": evaluation, "steps": evaluation, "episodes": evaluation, "return": value}
-            )
-    return pl.DataFrame(rows)
+    """One run of each setting."""
+    return frame_of({case_of("a2c-rnd", "DeepSea-20", setting): [returns] for setting, returns in scores.items()})
 
 
 def test_the_highest_maximum_wins_and_the_papers_place_is_told():

@@ -2,6 +2,8 @@
 
 import dataclasses
 from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import jax
@@ -10,11 +12,12 @@ import numpy as np
 import polars as pl
 
 from derl.analysis.curves import learning_curves, summarise
-from derl.core.errors import require
+from derl.core.errors import DerlError, require
 from derl.core.types import Discrete
 from derl.envs.base import AnyEnvironment
 from derl.training.algorithm import Algorithm
-from derl.training.config import Config, Run
+from derl.training.checkpoint import save_checkpoint
+from derl.training.config import Config, Run, expand
 from derl.training.evaluation import Episode, Seat, play_episode, policy_of
 from derl.training.folder import RunFolder
 from derl.training.loop import RunState
@@ -26,9 +29,10 @@ class Policy:
 
     def __init__(self, algorithm: Algorithm, state: RunState, clock: int, seat: Seat):
         self.algorithm, self.state, self.seat = algorithm, state, seat
-        self._acts = {
-            greedy: jax.jit(policy_of(algorithm, state, jnp.asarray(clock), seat, greedy)) for greedy in (True, False)
-        }
+        acts = {greedy: policy_of(algorithm, state, jnp.asarray(clock), seat, greedy) for greedy in (True, False)}
+        # Made once, so that each is compiled once however often it is asked; by whether it is deterministic.
+        self._acts = {greedy: jax.jit(act) for greedy, act in acts.items()}
+        self._plays = {greedy: jax.jit(partial(play_episode, algorithm.env, act)) for greedy, act in acts.items()}
         self._key = jax.random.key(0)
 
     @property
@@ -64,8 +68,8 @@ class Policy:
         return obs.astype(np.float32)
 
     def play(self, seed: int = 0, deterministic: bool = True) -> Episode:
-        """One episode of this policy in its environment."""
-        return jax.jit(lambda k: play_episode(self.env, self._acts[deterministic], k))(jax.random.key(seed))
+        """One episode of this policy in its environment. `seed` decides its randomness."""
+        return self._plays[deterministic](jax.random.key(seed))
 
 
 @dataclasses.dataclass
@@ -87,11 +91,34 @@ class Result:
         return Policy(self.runs[run].config.algorithm(), state, self.clock, seat)
 
     def evaluate(
-        self, seat: Seat = "exploiter", *, episodes: int = 100, greedy: bool = True, index: int = 0
+        self, seat: Seat = "exploiter", *, episodes: int = 100, deterministic: bool = True, seed: int = 0
     ) -> np.ndarray:
-        """Fresh evaluation episodes of every run: an array of runs x episodes. `index` decides their randomness."""
+        """Fresh evaluation episodes of every run: an array of runs x episodes. `seed` decides their randomness."""
         population = Population([run.config.algorithm() for run in self.runs], [run.seed for run in self.runs])
-        return population.evaluate(self.state, self.clock, -1 - index, episodes=episodes, greedy=greedy, seat=seat)
+        # Training numbers its evaluations from 1 on: these have numbers that it never uses.
+        options: dict[str, Any] = {"episodes": episodes, "greedy": deterministic, "seat": seat}
+        return population.evaluate(self.state, self.clock, -1 - seed, **options)
+
+    def save(self, folder: str | Path) -> Path:
+        """Keep a result that was trained without `out`: `derl.load(folder)` gives it back. The folder must be new."""
+        if self.folder is not None:
+            raise DerlError(f"this result is kept in {self.folder.path}: copy that folder")
+        seeds = [run.seed for run in self.runs if run.values == self.runs[0].values]
+        vary = {name: list(dict.fromkeys(run.values[name] for run in self.runs)) for name in self.runs[0].values}
+        described = [(run.seed, run.values) for run in expand(self.config, seeds, vary)]
+        whole = described == [(run.seed, run.values) for run in self.runs]
+        require(whole, "only a whole result can be saved: every varied value with every seed")
+        kept = RunFolder(folder)
+        # It has been trained to its end, so it does not matter how many runs a program would hold.
+        kept.create(self.config, seeds, vary, group_size=len(self.runs))
+        try:
+            kept.write_results(self.frame)
+            metadata = {"clock": self.clock, "read_at": self.clock, "rows": len(self.frame)}
+            save_checkpoint(kept.checkpoint, self.state, metadata)
+        finally:
+            kept.unlock()
+        self.folder = kept
+        return kept.path
 
     def curves(self) -> pl.DataFrame:
         """Mean and 95 % bootstrap interval of the evaluation returns over seeds, at every evaluation."""

@@ -37,7 +37,7 @@ def main(args: list[str]) -> None:
     for name in ("run", "seed", *result.runs[0].values, *[f"{seat} return" for seat in seats]):
         table.add_column(name, justify="right")
     returns = {
-        seat: result.evaluate(seat, episodes=command.episodes, greedy=not command.sampled, index=command.seed)
+        seat: result.evaluate(seat, episodes=command.episodes, deterministic=not command.sampled, seed=command.seed)
         for seat in seats
     }
     for i, run in enumerate(result.runs):

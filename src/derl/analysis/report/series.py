@@ -120,12 +120,6 @@ def pack(values: np.ndarray) -> str:
     return base64.b64encode(gzip.compress(planes, 9, mtime=0)).decode("ascii")
 
 
-def unpack(text: str) -> np.ndarray:
-    """The floats `pack` was given, to four digits."""
-    planes = np.frombuffer(gzip.decompress(base64.b64decode(text)), np.uint8).reshape(3, -1).astype(np.uint32)
-    return (((planes[0] << 16) | (planes[1] << 8) | planes[2]) << 8).astype(np.uint32).view(np.float32)
-
-
 def _in_order(names: set[str], known: tuple[str, ...]) -> list[str]:
     """The paper's names in its order, then everything else by the alphabet."""
     return [n for n in known if n in names] + sorted(n for n in names if n not in known)
