@@ -2,14 +2,15 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from derl.bonuses.normalise import BonusScale, normalise, running_size
+from derl.bonuses.normalise import normalise, running_size
+from derl.core.running import RewardScale
 
 BONUS = np.array([[[1.0, 3.0], [2.0, 0.5]], [[4.0, 0.25], [1.5, 1.0]]])
 DONE = np.array([[[False, True], [True, False]], [[False, False], [False, True]]])
 
 
 def run(mode, gamma=0.9):
-    state, out = BonusScale.init(2), []
+    state, out = RewardScale.init(2), []
     for bonus, done in zip(BONUS, DONE, strict=True):
         state, r = jax.jit(normalise, static_argnums=0)(mode, state, jnp.asarray(bonus), jnp.asarray(done), gamma)
         out.append(np.asarray(r))
@@ -40,14 +41,14 @@ def test_returns_divides_by_the_deviation_of_the_discounted_sums():
 def test_large_bonuses_are_not_clipped():
     bonus = jnp.zeros((200, 2)).at[0, 0].set(1000.0)
     for mode in ("rms", "returns"):
-        _, r = normalise(mode, BonusScale.init(2), bonus, jnp.ones((200, 2), bool), 0.9)
+        _, r = normalise(mode, RewardScale.init(2), bonus, jnp.ones((200, 2), bool), 0.9)
         assert float(r.max()) > 15
 
 
 def test_no_bonus_at_all_stays_zero():
     zero = jnp.zeros((3, 2))
     for mode in ("none", "rms", "returns"):
-        _, r = normalise(mode, BonusScale.init(2), zero, zero > 1, 0.9)
+        _, r = normalise(mode, RewardScale.init(2), zero, zero > 1, 0.9)
         np.testing.assert_array_equal(r, zero)
 
 
@@ -65,7 +66,7 @@ def test_recent_divides_by_the_size_of_the_discounted_sums():
 def test_recent_forgets():
     """A bonus that has faded to a hundredth is back at its old size once the past is forgotten."""
     done, mode = jnp.ones((1000, 2), bool), "recent"
-    state, _ = normalise(mode, BonusScale.init(2), jnp.ones((1000, 2)), done, 0.9)
+    state, _ = normalise(mode, RewardScale.init(2), jnp.ones((1000, 2)), done, 0.9)
     for _ in range(12):
         state, r = normalise(mode, state, jnp.full((1000, 2), 0.01), done, 0.9)
     np.testing.assert_allclose(r, 1.0, rtol=0.3)
@@ -74,5 +75,5 @@ def test_recent_forgets():
 
 def test_running_size_is_what_bonuses_are_divided_by():
     for mode in ("none", "rms", "returns", "recent"):
-        state, r = normalise(mode, BonusScale.init(2), jnp.asarray(BONUS[0]), jnp.asarray(DONE[0]), 0.9)
+        state, r = normalise(mode, RewardScale.init(2), jnp.asarray(BONUS[0]), jnp.asarray(DONE[0]), 0.9)
         np.testing.assert_allclose(BONUS[0] / running_size(mode, state), r, rtol=1e-5)

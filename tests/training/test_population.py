@@ -1,13 +1,15 @@
 """A population is many independent runs: neighbours, pieces and evaluations leave no trace in a run."""
 
 import dataclasses
+import re
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from derl.training.checkpoint import flatten, to_numpy
-from derl.training.population import Population, _init
+from derl.training.population import Population, _advance, _init
 from derl.training.recipes import recipe
 
 CONFIG = recipe("dea2c-count", "DeepSea-5")
@@ -108,9 +110,20 @@ def test_structures_cannot_be_mixed():
 def test_the_clock_keeps_replay_writes_unbatched():
     """The speed of a DQN population rests on this: one slice update for all runs, not a scatter."""
     config = recipe("dedqn-count", "DeepSea-5")
-    runs = Population([config.algorithm()] * 2, [0, 1])
-    shapes = runs.shapes()
-    assert shapes.exploiter.replay.data.obs.shape == (2, 25_000, 4)
+    runs = Population([config.algorithm()] * 3, [0, 1, 2])
+    state, clock = runs.shapes(), jnp.asarray(0, jnp.int32)
+    written = len(jax.tree.leaves(state.exploiter.replay.data))
+    assert state.exploiter.replay.data.obs.shape == (3, 25_000, 4)
+    lowered = _advance.lower(runs.algorithm, state, clock, clock)
+    # One place (a row and an environment) for the rollouts of all runs: no run has a place of its own.
+    places = re.findall(r"\(tensor<3x25000x4x\w+>, (\S+), tensor<3x5x4x\w+>\) -> tensor<3x25000x4x", lowered.as_text())
+    assert places == ["tensor<2xi32>"] * written
+    # What the compiler makes of it.
+    program = lowered.compile(compiler_options={"xla_backend_optimization_level": 0}).as_text()
+    operations = re.findall(r"= \w+\[3,25000,4\]\S* ([\w-]+)\(", program)
+    assert operations.count("dynamic-update-slice") == written
+    assert "scatter" not in operations
+    assert "copy" not in operations
 
 
 def test_initial_states_compiled_quickly_are_the_same():

@@ -5,7 +5,6 @@ from derl.bonuses.count import Count
 from derl.bonuses.hash_count import HashCount
 from derl.bonuses.icm import ICM
 from derl.bonuses.none import NoBonus
-from derl.bonuses.normalise import BonusScale
 from derl.bonuses.ride import RIDE
 from derl.bonuses.rnd import RND
 from derl.core.errors import UnknownNameError
@@ -34,7 +33,6 @@ __all__ = [
     "RND",
     "AnyBonus",
     "Bonus",
-    "BonusScale",
     "Count",
     "HashCount",
     "Looks",

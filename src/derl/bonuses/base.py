@@ -6,6 +6,7 @@ from typing import Any, Generic, Literal, TypeVar
 import equinox as eqx
 from jaxtyping import Array, Float, Int, PRNGKeyArray, Shaped
 
+from derl.bonuses.normalise import Normalise
 from derl.core.checks import check_choices, require_at_least
 from derl.core.errors import DerlError
 from derl.core.types import Rollout, Spec
@@ -24,7 +25,7 @@ class Bonus(eqx.Module, Generic[State]):
 
     scale: float = 1.0
     """lambda: the weight of the bonus beside the extrinsic reward."""
-    normalise: Literal["none", "rms", "returns", "recent"] = eqx.field(default="none", static=True)
+    normalise: Normalise = eqx.field(default="none", static=True)
     """Divide the bonus by its running root mean square, by the running deviation of its discounted sums, or by the
     size of its recent discounted sums (then lambda counts only beside extrinsic rewards)."""
 

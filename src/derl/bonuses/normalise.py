@@ -1,15 +1,15 @@
 """Optional normalisation of intrinsic rewards (the paper uses none)."""
 
-import math
 from typing import Literal
 
 import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
-from derl.core.running import Moments, RewardScale, discounted_sums
+from derl.core.running import Moments, RewardScale
 
 Normalise = Literal["none", "rms", "returns", "recent"]
+"""What bonuses are divided by: see `running_size`."""
 
 RECENT_STEPS = 1000.0
 """How many steps "recent" remembers: 20 to 100 episodes of the paper's tasks."""
@@ -20,53 +20,42 @@ def running_root_mean_square(moments: Moments) -> Float[Array, ""]:
     return jnp.sqrt(moments.mean**2 + moments.variance)
 
 
-class BonusScale(eqx.Module):
-    """The statistics `normalise` keeps: of the bonus itself, or of its discounted sums."""
-
-    statistics: RewardScale
-
-    @staticmethod
-    def init(num_envs: int) -> "BonusScale":
-        """Before any bonus."""
-        return BonusScale(RewardScale.init(num_envs))
-
-
 def normalise(
     mode: Normalise,
-    state: BonusScale,
+    state: RewardScale,
     bonus: Float[Array, "T E"],
     done: Bool[Array, "T E"],
     gamma: float | Array,
-) -> tuple[BonusScale, Float[Array, "T E"]]:
-    """Take in the bonuses of a rollout, then scale them by all that was seen so far.
+) -> tuple[RewardScale, Float[Array, "T E"]]:
+    """Take in the bonuses of a rollout, then divide them by their `running_size` with all that was seen so far.
 
-    - "none": as they are.
-    - "rms": over their running root mean square.
-    - "returns": over the running deviation of their discounted sums (as in Burda et al. 2018); unlike extrinsic
-      rewards they are not clipped, since a rare large bonus is the signal.
-    - "recent": over the root mean square of their recent discounted sums. Bonuses that fade as everything becomes
-      familiar keep their size, and so does the part they play beside anything that does not fade.
+    The statistics kept are those of the bonuses themselves for "rms", else of their discounted sums. Unlike extrinsic
+    rewards bonuses are not clipped, since a rare large bonus is the signal.
     """
     if mode == "none":
         return state, bonus
     if mode == "rms":
-        moments = state.statistics.moments.update(bonus.reshape(-1))
-        statistics = eqx.tree_at(lambda s: s.moments, state.statistics, moments)
-        return BonusScale(statistics), bonus / (running_root_mean_square(moments) + 1e-8)
-    if mode == "recent":
-        carried, sums = discounted_sums(state.statistics.carried, bonus, done, gamma)
-        moments = state.statistics.moments
-        moments = eqx.tree_at(lambda m: m.count, moments, jnp.minimum(moments.count, RECENT_STEPS))
-        state = BonusScale(RewardScale(moments.update(sums.reshape(-1)), carried))
-        return state, bonus / running_size(mode, state)
-    statistics = state.statistics.update(bonus, done, gamma)
-    return BonusScale(statistics), statistics.scale(bonus, clip=math.inf)
+        state = eqx.tree_at(lambda s: s.moments, state, state.moments.update(bonus.reshape(-1)))
+    else:
+        if mode == "recent":
+            # What counts for no more than so many steps is outweighed by as many new ones.
+            count = jnp.minimum(state.moments.count, RECENT_STEPS)
+            state = eqx.tree_at(lambda s: s.moments.count, state, count)
+        state = state.update(bonus, done, gamma)
+    return state, bonus / running_size(mode, state)
 
 
-def running_size(mode: Normalise, state: BonusScale) -> Float[Array, ""] | float:
-    """What `normalise` divides by after all that was seen so far."""
+def running_size(mode: Normalise, state: RewardScale) -> Float[Array, ""] | float:
+    """What bonuses are divided by, after all that was seen so far.
+
+    - "none": 1.
+    - "rms": their running root mean square.
+    - "returns": the running deviation of their discounted sums (as in Burda et al. 2018).
+    - "recent": the root mean square of their recent discounted sums. Bonuses that fade as everything becomes familiar
+      keep their size, and so does the part they play beside anything that does not fade.
+    """
     if mode == "none":
         return 1.0
     if mode == "returns":
-        return jnp.sqrt(state.statistics.moments.variance + 1e-8)
-    return running_root_mean_square(state.statistics.moments) + 1e-8
+        return jnp.sqrt(state.moments.variance + 1e-8)
+    return running_root_mean_square(state.moments) + 1e-8

@@ -13,7 +13,7 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray, Shaped
 
 from derl.agents.base import AnyAgent, Clock, Constraint, Experience, Metrics, learn_if
 from derl.bonuses.base import AnyBonus, CurrentBonus
-from derl.bonuses.normalise import BonusScale, normalise, running_size
+from derl.bonuses.normalise import normalise, running_size
 from derl.core.running import Moments, RewardScale
 from derl.core.types import Box, Discrete, Rollout, Spec, empty_rollout
 from derl.training.algorithm import Algorithm
@@ -28,7 +28,8 @@ class RunState(eqx.Module):
     collector: Collector
     explorer: Any
     bonus: Any
-    bonus_scale: BonusScale
+    bonus_scale: RewardScale
+    """What `normalise` keeps of the bonuses."""
     exploiter: Any
     recent: tuple[Experience, ...]
     """The rollouts before the newest that the exploiter still learns from."""
@@ -276,7 +277,7 @@ def blank_run(algorithm: Algorithm, key: PRNGKeyArray) -> RunState:
         collector=start_collector(algorithm.env, env_key, envs, algorithm.mixes),
         explorer=algorithm.explorer.init(explorer_key, agent_spec, envs, length),
         bonus=algorithm.bonus.init(bonus_key, spec, envs),
-        bonus_scale=BonusScale.init(envs),
+        bonus_scale=RewardScale.init(envs),
         exploiter=None if exploiter is None else exploiter.init(exploiter_key, agent_spec, envs, length),
         recent=recent,
         segments=segments,
