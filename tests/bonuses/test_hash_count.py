@@ -1,3 +1,5 @@
+import math
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -57,9 +59,9 @@ def test_long_codes_spread_over_the_table(bits):
 @pytest.mark.parametrize("bits", [3, 16, 30])
 def test_discrete_states_share_a_number_exactly_if_their_one_hot_vectors_share_a_code(bits):
     size = 40
-    numbers = np.asarray(SimHash(KEY, Discrete(size), bits)(jnp.arange(size + 1)[None]))[0]
+    numbers = np.asarray(SimHash(KEY, Discrete(size), bits)(jnp.arange(size + 1)))
     one_hot = jnp.concatenate([jnp.eye(size), jnp.zeros((1, size))])
-    codes = np.asarray(SimHash(KEY, Box((size,)), bits)(one_hot[None]))[0]
+    codes = np.asarray(SimHash(KEY, Box((size,)), bits)(one_hot))
     np.testing.assert_array_equal(numbers[:, None] == numbers, codes[:, None] == codes)
     assert numbers.max() <= size
     assert (len(set(codes)) < size / 2) == (bits == 3)  # short codes collide
@@ -120,3 +122,13 @@ def test_a_population_draws_its_own_codes():
     state = quick_jit(jax.vmap(lambda k: HashCount(key_bits=2).init(k, spec, 2)))(jax.random.split(KEY, 2))
     numbers = np.asarray(state.simhash.numbers)
     assert (numbers[0] != numbers[1]).any()
+
+
+@pytest.mark.parametrize("batch", [(), (6,), (2, 3), (1, 2, 3)])
+def test_observations_of_any_shape_are_hashed_in_batches_of_any_shape(batch):
+    count = math.prod(batch)
+    obs = jnp.asarray(np.random.default_rng(0).normal(size=(count, 4, 2)), jnp.float32)
+    simhash = SimHash(KEY, Box((4, 2)), 8)
+    codes = simhash(obs.reshape(*batch, 4, 2))
+    assert codes.shape == batch
+    np.testing.assert_array_equal(codes.reshape(-1), [int(simhash(one)) for one in obs])

@@ -46,8 +46,6 @@ class Tries(eqx.Module):
 
     count: Int[Array, "states A"]
     simhash: SimHash | None = None
-    dimensions: int = eqx.field(default=0, static=True)
-    """Of one observation."""
 
 
 class CountOptimism(Optimism[Tries]):
@@ -66,7 +64,7 @@ class CountOptimism(Optimism[Tries]):
 
     def observe(self, state: Tries, obs: Array, action: Array) -> Tries:
         count = state.count.at[self.index(state, obs), action].add(1)
-        return Tries(count, state.simhash, state.dimensions)
+        return Tries(count, state.simhash)
 
     def term(self, state: Tries, obs: Array) -> Float[Array, "*b A"]:
         return (state.count[self.index(state, obs)] + 1.0) ** -self.power
@@ -80,16 +78,11 @@ class HashOptimism(CountOptimism):
     def init(self, key: PRNGKeyArray, spec: Spec) -> Tries:
         simhash = SimHash(key, spec.observation, self.bits)
         count = jnp.zeros((simhash.table_size, spec.num_actions), jnp.int32)
-        return Tries(count, simhash, 0 if isinstance(spec.observation, Discrete) else len(spec.observation.shape))
+        return Tries(count, simhash)
 
     def index(self, state: Tries, obs: Array) -> Int[Array, "*b"]:
         assert state.simhash is not None
-        if state.simhash.directions is None:
-            return state.simhash(obs)
-        # SimHash flattens what follows two leading dimensions, whatever the observation's own are.
-        size = state.simhash.directions.shape[0]
-        batch = obs.shape[: obs.ndim - state.dimensions]
-        return state.simhash(obs.reshape(1, -1, size)).reshape(batch)
+        return state.simhash(obs)
 
 
 class Distilled(eqx.Module):

@@ -78,3 +78,10 @@ def looked_at(rollout: Rollout, looks: Looks) -> Shaped[Array, "T E *obs"]:
     if looks == "state":
         return rollout.obs
     return rollout.next_obs if looks == "successor" else rollout.successor_after_reset()
+
+
+def looked_at_again(
+    obs: Shaped[Array, "*b_obs"], next_obs: Shaped[Array, "*b_obs"], looks: Looks
+) -> Shaped[Array, "*b_obs"]:
+    """The observations a bonus looks at in remembered transitions, which know no state after a reset."""
+    return obs if looks == "state" else next_obs

@@ -4,7 +4,7 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from derl.bonuses.base import Bonus, Looks, looked_at
+from derl.bonuses.base import Bonus, Looks, looked_at, looked_at_again
 from derl.core.checks import require_positive
 from derl.core.errors import DerlError
 from derl.core.types import Discrete, Rollout, Spec
@@ -78,7 +78,7 @@ class Count(Bonus[CountState]):
         return bonus / self.increment if self.divide_by_increment else bonus
 
     def current(self, state: CountState, obs: Array, action: Array, next_obs: Array) -> Float[Array, "*b"]:
-        return self.reward(jnp.maximum(1, state.visits[obs if self.looks == "state" else next_obs]))
+        return self.reward(jnp.maximum(1, state.visits[looked_at_again(obs, next_obs, self.looks)]))
 
     def check(self) -> None:
         super().check()

@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, Shaped, UInt32
 
-from derl.bonuses.base import Bonus, Looks, looked_at
+from derl.bonuses.base import Bonus, Looks, looked_at, looked_at_again
 from derl.bonuses.count import count_visits, inverse_root_count
 from derl.core.checks import require_positive
 from derl.core.types import Box, Discrete, Rollout, Spec
@@ -57,6 +57,8 @@ class SimHash(eqx.Module):
     directions: Float[Array, "d bits"] | None
     numbers: Int[Array, " states"] | None
     table_size: int = eqx.field(static=True)
+    dimensions: int = eqx.field(static=True)
+    """Of one observation's array; those before are batch."""
 
     def __init__(self, key: PRNGKeyArray, observation: Discrete | Box, bits: int):
         directions = jax.random.normal(key, (observation.size, bits))
@@ -66,17 +68,18 @@ class SimHash(eqx.Module):
             self.table_size = observation.size + 1
             # At most that many codes ever occur. Numbering them afresh keeps the table as small as the state space.
             self.numbers = jnp.unique(codes, return_inverse=True, size=self.table_size)[1].astype(jnp.int32)
-            self.directions = None
+            self.directions, self.dimensions = None, 0
         else:
             self.table_size = 2 ** min(bits, LARGEST_TABLE_BITS)
             self.numbers = None
-            self.directions = directions
+            self.directions, self.dimensions = directions, len(observation.shape)
 
-    def __call__(self, obs: Shaped[Array, "T E *obs"]) -> Int[Array, "T E"]:
+    def __call__(self, obs: Shaped[Array, "*b_obs"]) -> Int[Array, "*b"]:
         if self.numbers is not None:
             return self.numbers[obs]
         assert self.directions is not None
-        return table_index(sign_bits(self.directions, obs.reshape(*obs.shape[:2], -1)))
+        batch = obs.shape[: obs.ndim - self.dimensions]
+        return table_index(sign_bits(self.directions, obs.reshape(*batch, -1)))
 
 
 class HashCountState(eqx.Module):
@@ -114,8 +117,8 @@ class HashCount(Bonus[HashCountState]):
         return inverse_root_count(self.increment * visits, self.capped)
 
     def current(self, state: HashCountState, obs: Array, action: Array, next_obs: Array) -> Float[Array, "*b"]:
-        looked = obs if self.looks == "state" else next_obs
-        return self.reward(jnp.maximum(1, state.visits[state.simhash(looked[None])[0]]))
+        codes = state.simhash(looked_at_again(obs, next_obs, self.looks))
+        return self.reward(jnp.maximum(1, state.visits[codes]))
 
     def check(self) -> None:
         super().check()

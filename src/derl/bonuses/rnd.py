@@ -6,7 +6,7 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Float, PRNGKeyArray, Shaped
 
-from derl.bonuses.base import Bonus, Looks, looked_at
+from derl.bonuses.base import Bonus, Looks, looked_at, looked_at_again
 from derl.core.checks import require_at_least, require_positive, require_widths
 from derl.core.networks import MLP
 from derl.core.optimiser import apply_gradient, clipped_adam
@@ -83,7 +83,7 @@ class RND(Bonus[RNDState]):
         return RNDState(state.target, predictor, opt_state), bonus
 
     def current(self, state: RNDState, obs: Array, action: Array, next_obs: Array) -> Float[Array, "*b"]:
-        looked = obs if self.looks == "state" else next_obs
+        looked = looked_at_again(obs, next_obs, self.looks)
         return squared_distillation_error(state.predictor(looked), state.target(looked))
 
     def check(self) -> None:
