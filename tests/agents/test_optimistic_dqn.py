@@ -52,10 +52,21 @@ def test_the_untried_is_taken_and_bootstrapped_from():
     q, q_target = (np.asarray(n(jnp.asarray(1))) for n in (state.learner.network, state.learner.target))
     np.testing.assert_allclose(AGENT.preferences(state, jnp.asarray(1), 0), q + optimism, rtol=1e-5)
     best = int(np.argmax(q + optimism))
-    assert int(AGENT.greedy(state, jnp.asarray(1))) == best
+    assert int(np.argmax(AGENT.logits(state, jnp.asarray(1), jnp.asarray(0)))) == best
     batch = AGENT.refresh(state, BATCH, None)
     target = AGENT.target_values(state.learner, batch.reward, batch.discount, batch.bootstrap_obs, batch.optimism)
     np.testing.assert_allclose(target, [0.5 + 0.9 * (q_target + optimism)[best], 0.0], rtol=1e-5)
+
+
+def test_what_an_exploiter_is_asked_for_has_no_optimism():
+    # Every action's optimism is another, and larger than any difference of values.
+    state = state_with(dataclasses.replace(AGENT, optimism_weight=100.0), TRIES)
+    values = np.asarray(state.learner.network(jnp.asarray(1)))
+    best = int(np.argmax(values))
+    assert best != int(np.argmin(TRIES[1])), "else this would show nothing"
+    assert int(AGENT.greedy(state, jnp.asarray(1))) == best
+    settled = np.exp(AGENT.settled_log_probs(state, jnp.asarray(1)))
+    np.testing.assert_allclose(settled, np.eye(ACTIONS)[best], atol=1e-6)
 
 
 @pytest.mark.parametrize("agent", [AGENT, DQN(n_steps=1, hidden=(6,), batch_size=4, recompute_bonus=True)])

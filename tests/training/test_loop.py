@@ -10,9 +10,10 @@ import pytest
 
 from derl import DQN, recipe
 from derl.agents.base import Experience
-from derl.core.types import Rollout
+from derl.bonuses.normalise import normalise, running_size
+from derl.core.types import Rollout, empty_rollout
 from derl.training.evaluation import policy_of
-from derl.training.loop import init_run, iterate
+from derl.training.loop import init_run, iterate, to_explore
 from derl.training.segments import sequences
 
 
@@ -67,3 +68,30 @@ def test_a_sampled_exploiter_follows_no_schedule():
     greedy = policy_of(algorithm, state, jnp.asarray(0), "exploiter", True)
     keys = jax.random.split(jax.random.key(1), 50)
     assert (jax.vmap(lambda k: act(k, jnp.asarray(3)))(keys) == greedy(keys[0], jnp.asarray(3))).all()
+
+
+@pytest.mark.parametrize("reward", ["both", "intrinsic"])
+def test_a_recomputed_bonus_is_divided_by_its_recent_size(reward):
+    config = recipe("derl", "DeepSea-5").with_value("explorer_reward", reward).with_value("bonus.scale", 7.0)
+    algorithm = config.algorithm()
+    state = init_run(algorithm, jax.random.key(0))
+    ones = empty_rollout(algorithm.env.spec, 1, 5).with_reward(jnp.ones((5, 1)))
+    scale, _ = normalise("recent", state.bonus_scale, 4 * jnp.ones((1, 1)), jnp.ones((1, 1), bool), 0.99)
+    state = eqx.tree_at(lambda s: s.bonus_scale, state, scale)
+    size = float(running_size("recent", scale))
+    assert size > 0.1
+    experience = to_explore(algorithm, state, ones, jnp.full((5, 1), 3.0), jnp.zeros((5, 1, 2)))
+    assert experience.bonus is not None
+    # Alone, lambda would be in the size as well.
+    assert float(experience.bonus.weight) == pytest.approx((7.0 if reward == "both" else 1.0) / size)
+    np.testing.assert_array_equal(experience.rollout.reward, np.full((5, 1), 1.0 if reward == "both" else 0.0))
+
+
+def test_an_explorer_beside_an_exploiter_shows_what_it_would_try_next():
+    algorithm = recipe("derl", "DeepSea-5").algorithm()
+    state = init_run(algorithm, jax.random.key(0))
+    for tried in (0, 1):
+        often = state.explorer.extra.count.at[3, tried].set(50)
+        bored = eqx.tree_at(lambda s: s.explorer.extra.count, state, often)
+        act = policy_of(algorithm, bored, jnp.asarray(0), "explorer", True)
+        assert int(act(jax.random.key(1), jnp.asarray(3))) == 1 - tried

@@ -112,9 +112,6 @@ class BootstrappedDQN(DQN):
         target = move_towards(learner.target, networks, self.target_rate)
         return Learner(networks, target, opt_state, None), metrics | {"grad_norm": norm}
 
-    def compared(self, state: DQNState, obs: Array, clock: Clock) -> Float[Array, "*b A"]:
-        return self.settled_log_probs(state, obs)
-
     def check(self) -> None:
         super().check()
         require_at_least(self, 1, "heads")

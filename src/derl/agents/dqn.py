@@ -110,6 +110,9 @@ class DQN(Agent[DQNState]):
     def act_on(self, state: DQNState, preferences: Array, clock: Clock) -> Float[Array, "*b A"]:
         return epsilon_greedy(preferences, self.epsilon(clock.astype(jnp.float32) * state.replay.stride))
 
+    def settled_log_probs(self, state: DQNState, obs: Array) -> Float[Array, "*b A"]:
+        return epsilon_greedy(state.learner.network(obs), self.epsilon_end)
+
     def greedy(self, state: DQNState, obs: Array) -> Int[Array, "*b"]:
         return jnp.argmax(state.learner.network(obs), axis=-1)
 
@@ -214,10 +217,6 @@ class DQN(Agent[DQNState]):
             priorities = priorities.update(index, (error + 1e-6) ** self.priority_exponent)
         return Learner(network, target, opt_state, priorities), metrics | {"grad_norm": norm}
 
-    def compared(self, state: DQNState, obs: Array, clock: Clock) -> Float[Array, "*b A"]:
-        """The policy that is compared with the one that acted: the one at the end of the schedule."""
-        return epsilon_greedy(self.preferences(state, obs, clock), self.epsilon_end)
-
     def learn(
         self, state: DQNState, key: PRNGKeyArray, spec: Spec, clock: Clock, experience: Experience
     ) -> tuple[DQNState, Metrics]:
@@ -233,7 +232,7 @@ class DQN(Agent[DQNState]):
                 eqx.tree_at(lambda s: s.learner, state, learner), key, clock, constraint, experience.bonus
             )
             if experience.behaviour is not None:
-                log_pi = self.compared(eqx.tree_at(lambda s: s.learner, state, learner), rollout.obs, clock)
+                log_pi = self.settled_log_probs(eqx.tree_at(lambda s: s.learner, state, learner), rollout.obs)
                 metrics |= comparison(log_pi, experience.behaviour, rollout.action)
             return learner, metrics
 

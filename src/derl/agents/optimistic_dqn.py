@@ -4,8 +4,7 @@ from typing import ClassVar, Literal
 
 import equinox as eqx
 import jax
-import jax.numpy as jnp
-from jaxtyping import Array, Float, Int, PRNGKeyArray
+from jaxtyping import Array, Float, PRNGKeyArray
 
 from derl.agents.base import Clock, Experience
 from derl.agents.dqn import DQN
@@ -23,7 +22,8 @@ class OptimisticDQN(DQN):
     """DQN on Q+(s, a) = Q(s, a) + C o(s, a), where o is 1 for an action never tried in s and falls towards 0.
 
     Q+ picks the action, and Q+ is what a target bootstraps from; the network itself learns only Q. So an untried
-    action attracts from afar, through the values of the states that lead to it.
+    action attracts from afar, through the values of the states that lead to it. Optimism is for exploring: the greedy
+    and the settled policy, which are what an exploiter is asked for, are those of Q.
     """
 
     optimism: Kind = eqx.field(default="count", static=True)
@@ -60,9 +60,6 @@ class OptimisticDQN(DQN):
 
     def preferences(self, state: DQNState, obs: Array, clock: Clock) -> Float[Array, "*b A"]:
         return super().preferences(state, obs, clock) + self.term(state, obs)
-
-    def greedy(self, state: DQNState, obs: Array) -> Int[Array, "*b"]:
-        return jnp.argmax(state.learner.network(obs) + self.term(state, obs), axis=-1)
 
     def observe(self, state: DQNState, clock: Clock, experience: Experience) -> DQNState:
         state = super().observe(state, clock, experience)

@@ -51,13 +51,19 @@ def play_episode(env: AnyEnvironment, act: Act, key: PRNGKeyArray) -> Episode:
 
 
 def policy_of(algorithm: Algorithm, state: RunState, clock: Clock, seat: Seat, greedy: bool) -> Act:
-    """How the policy in a seat acts, from raw observations."""
+    """How the policy in a seat acts, from raw observations.
+
+    Beside an exploiter, an explorer's greedy action is what it would explore next; alone, what it has learnt is best.
+    """
+    explores = seat == "explorer" and algorithm.exploiter is not None
     exploits = seat == "exploiter" and algorithm.exploiter is not None
     agent, learnt = (algorithm.exploiter, state.exploiter) if exploits else (algorithm.explorer, state.explorer)
     assert agent is not None
 
     def act(key, obs):
         seen = encode(algorithm, state.obs_moments, obs)
+        if greedy and explores:
+            return jnp.argmax(agent.preferences(learnt, seen, clock), axis=-1)
         if greedy:
             return agent.greedy(learnt, seen)
         # What an exploiter samples from is its settled policy; an explorer's schedule is part of how it acts.
