@@ -47,6 +47,8 @@ def test_whole_episodes_come_back(stride, truncates, capacity):
     expected = {tuple(steps + 1000 * e) for e in newest for steps in newest[e]}
     found = {tuple(np.asarray(rollout.obs)[alive[:, i], i]) for i in range(300)}
     assert found == expected, "every kept episode whole, and none that was let go"
+    oldest = [newest[e][0][0] if len(newest[e]) == kept else 0 for e in range(ENVS)]
+    assert int(replay.steps(jnp.asarray(60 // stride - 1))) == sum(60 - first for first in oldest)
     step, env = np.asarray(rollout.obs) % 1000, np.asarray(rollout.obs) // 1000
     np.testing.assert_array_equal(np.asarray(rollout.reward)[alive], np.asarray(fields[2])[step, env][alive])
     np.testing.assert_allclose(np.asarray(drawn.log_mu)[alive], -0.1 * np.asarray(rollout.reward)[alive])

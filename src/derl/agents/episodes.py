@@ -95,6 +95,13 @@ class EpisodeReplay(eqx.Module):
         """Whether every environment of every run must have finished an episode. Known from the clock alone."""
         return (clock + 1) * self.ring.stride >= self.longest
 
+    def steps(self, clock: Clock) -> Int[Array, ""]:
+        """How many steps the kept episodes have, and the episodes under way."""
+        slots, envs = self.start.shape
+        full = self.finished >= slots
+        oldest = jnp.where(full, self.start[self.finished % slots, jnp.arange(envs)], 0)
+        return ((clock + 1) * self.ring.stride - oldest).sum()
+
     def draw(self, key: PRNGKeyArray, batch: int) -> Episodes:
         """Episodes drawn uniformly with replacement."""
         env_key, key = jax.random.split(key)

@@ -50,7 +50,7 @@ class EpisodicA2C(ActorCriticAgent):
     correction: Correction = eqx.field(default="vtrace", static=True)
     """How data of other policies are corrected."""
     capacity: int = eqx.field(default=100_000, static=True)
-    """Steps the replay memory holds, if all episodes are of the greatest length."""
+    """Steps the replay memory holds if all episodes are of the greatest length; of shorter ones it holds as many."""
     batch_steps: int = eqx.field(default=256, static=True)
     """Steps per update: as many episodes of the greatest length as fit, at least `min_episodes`."""
     min_episodes: int = eqx.field(default=2, static=True)
@@ -138,7 +138,9 @@ class EpisodicA2C(ActorCriticAgent):
     ) -> tuple[EpisodicState, Metrics]:
         replay = state.replay
         batch = max(self.min_episodes, self.batch_steps // replay.longest)
-        entropy_coef = self.entropy_weight(replay.ring.filled(clock) * experience.rollout.reward.shape[1])
+        # Of equal episodes that is known from the clock alone.
+        equal = replay.ring.filled(clock) * experience.rollout.reward.shape[1]
+        entropy_coef = self.entropy_weight(equal if spec.equal_episodes else replay.steps(clock))
 
         def step(learner: EpisodicLearner) -> tuple[EpisodicLearner, Metrics]:
             episodes = replay.draw(key, batch)

@@ -39,6 +39,8 @@ class Spec(NamedTuple):
     """Whether an episode can end by a time limit that is not part of the task (so that values bootstrap there)."""
     max_episode_steps: int = 0
     """No episode is longer; filled in from the environment for the agents."""
+    equal_episodes: bool = False
+    """Whether all are as long as that; filled in as well."""
 
 
 class Rollout(eqx.Module):

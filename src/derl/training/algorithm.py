@@ -97,7 +97,9 @@ class Algorithm(eqx.Module):
     @property
     def agent_spec(self) -> Spec:
         """The environment as the agents see it: normalised observations are vectors."""
-        spec = self.env.spec._replace(max_episode_steps=self.env.max_episode_steps)
+        env = self.env
+        equal = env.episode_length is not None
+        spec = env.spec._replace(max_episode_steps=env.max_episode_steps, equal_episodes=equal)
         if not self.normalise_observations:
             return spec
         shape = (spec.observation.size,) if isinstance(spec.observation, Discrete) else spec.observation.shape
