@@ -10,7 +10,7 @@ and if the bound lies within the interval there is not enough data.
 | 2 | spread of DeRL minus that of its baseline, over the values both have | below 0 |
 |   | average return over all those values, DeRL minus baseline | above 0 |
 | 3 | average return, DeRL minus its baseline with the same bonus | above -0.05 ("similar or better") |
-|   | share of episodes saved until 90 % of the return that both reach, in each task | above 0 |
+|   | share of episodes saved until 90 % of the baseline's final return is held (see `savings`) | above 0 |
 |   | the same in the task where it is largest ("up to 40 %") | above 0.4 |
 | 4 | KL divergence with constraints minus without | below 0 |
 |   | deviation of returns over runs, and spread over values, with minus without | below 0 |
@@ -18,9 +18,6 @@ and if the bound lies within the interval there is not enough data.
 | 5 | best mean return of an exploiter whose explorer never saw extrinsic rewards | above 0.5 |
 |   | average return of that exploiter minus that of its explorer | above 0 |
 
-The savings compare the best of twelve baselines with the best of six decoupled recipes, and the largest is the best of
-eleven tasks. Who is best is chosen by every other run; the saving is measured with the remaining ones. A maximum over
-the numbers it was chosen by would be larger than the truth.
 """
 
 import dataclasses
@@ -31,11 +28,12 @@ import numpy as np
 import polars as pl
 
 from derl.analysis.aggregates import Estimate
-from derl.analysis.claim_measures import efficiency, returns, robustness, sensitivity
+from derl.analysis.claim_measures import returns, robustness, sensitivity
 from derl.analysis.constraint_measures import closeness, constrained_robustness, exploration
 from derl.analysis.findings import Finding, Side
 from derl.analysis.frames import EVALUATIONS, Results, as_results
 from derl.analysis.numbers import signed
+from derl.analysis.savings import efficiency
 
 Outcome = Literal["holds", "does not hold", "not enough data"]
 
