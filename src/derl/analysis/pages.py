@@ -109,7 +109,7 @@ def _tests_it(option: str) -> str:
 
 def _notes(judged: Sequence[Verdict]) -> list[str]:
     noted = [f"- {plain_row(v.cell.row)}, {v.cell.column}: {v.note}" for v in judged if v.note]
-    return ["## Unfinished or failed", "\n".join(noted)] if noted else []
+    return ["## Unfinished, failed, or of few runs", "\n".join(noted)] if noted else []
 
 
 def index_page(results: Results, judged: Sequence[Verdict], tested: Sequence[Claim], figures: str | None = None) -> str:

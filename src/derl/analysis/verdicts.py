@@ -36,6 +36,8 @@ Outcome = Literal["consistent", "differs", "not run"]
 OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
 DRAWN = 5
 """The runs behind a published number."""
+ENOUGH_RUNS = 3
+"""Below so many runs an interval says little: that of one run has no width at all."""
 TOLERANCE = 0.02
 """What is added at both ends of the interval: published numbers are rounded, and some of ours hardly vary."""
 
@@ -55,7 +57,7 @@ class Verdict:
     explanations: tuple[Explanation, ...] = ()
     """Of a difference alone: all reasons there are, the best first, and those that were tested and failed."""
     note: str = ""
-    """What is missing."""
+    """What is missing, and whether there are too few runs to go by."""
 
     @property
     def standing(self) -> Standing | None:
@@ -138,6 +140,8 @@ class _Judge:
         explanations = () if consistent else self.explain(cell, ours)
         outcome = "consistent" if consistent else "differs"
         low, high = map(float, ours.interval)
+        few = f"from {ours.seeds} {'run' if ours.seeds == 1 else 'runs'} only" if ours.seeds < ENOUGH_RUNS else ""
+        note = "; ".join(filter(None, (note, few)))
         return Verdict(cell, outcome, ours.seeds, ours.score, low, high, explanations, note)
 
     def missing(self, case: Case) -> str:
@@ -154,23 +158,27 @@ class _Judge:
 
     def explain(self, cell: Cell, ours: Ours) -> tuple[Explanation, ...]:
         """Everything that could be the reason for a difference, tested as far as its option was run."""
-        found = [self.explanation(reason, cell) for reason in reasons_for(cell)]
+        found = [self.explanation(reason, cell, ours) for reason in reasons_for(cell)]
         others = [c for c in self.same[cell.case, cell.statistic] if c is not cell and ours.agrees_with(c.mean)]
         if others:
             text = f"The paper has {others[0].mean:.2f} for the same setting in {others[0].table}; ours agrees with it."
             found.append(Explanation("another number in the paper", text, "paper"))
         return ranked(found)
 
-    def explanation(self, reason: Reason, cell: Cell) -> Explanation:
-        """A reason, and whether the published number appears with its option switched on."""
+    def explanation(self, reason: Reason, cell: Cell, ours: Ours) -> Explanation:
+        """A reason, and whether the published number appears with its option switched on, and because of it.
+
+        An option that changes nothing has seeds of its own, with which a number may appear as well as with others.
+        """
         tested = reason.test(cell.case)
         confirmed = None
         if tested is not None and tested in self.results:
             there = our_numbers(self.results, [(tested, cell.statistic)], self.evaluations)
             if there:
-                confirmed = there[tested, cell.statistic].agrees_with(cell.mean)
-        option = reason.option_text if tested is not None else ""
-        return Explanation(reason.name, reason.text, reason.kind, option, confirmed)
+                option = there[tested, cell.statistic]
+                confirmed = option.agrees_with(cell.mean) and not ours.agrees_with(option.score.value)
+        text = reason.option_text if tested is not None else ""
+        return Explanation(reason.name, reason.text, reason.kind, text, confirmed)
 
 
 def count_outcomes(judged: Iterable[Verdict]) -> dict[Outcome, int]:
