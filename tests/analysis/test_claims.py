@@ -8,11 +8,11 @@ import pytest
 
 from analysis.made_up import frame_of, like_the_paper, together, variants_of
 from derl.analysis.aggregates import Estimate
-from derl.analysis.claims import STATEMENTS, Claim, claim_frame, claims, decide, overall
+from derl.analysis.claims import STATEMENTS, Claim, claim_frame, claims, in_words, overall
 from derl.analysis.constraint_measures import closeness, constrained_robustness, exploration
 from derl.analysis.divergence import Variant, main_groups
 from derl.analysis.effects import Effect, average_effect, mean_effect
-from derl.analysis.findings import BASELINES, DECOUPLED
+from derl.analysis.findings import BASELINES, DECOUPLED, Finding, decide, outcome_of, with_whole
 from derl.analysis.frames import Results
 from derl.analysis.improvement import improvement_table, improvements
 from derl.analysis.savings import efficiency, saving_of
@@ -100,6 +100,39 @@ def find(tests: list[Claim], number: int, measure: str, subject: str) -> Claim:
     return found
 
 
+def finding(task: str, value: float, published: float | None = None, *, known: bool = True) -> Finding:
+    effect = Effect(value, np.full(10, value)) if known else None
+    return Finding("score", f"{task} {value}", effect, 0.5, "above", published, task=task)
+
+
+def test_every_task_counts_the_same_and_contradictions_are_told():
+    """DeepSea was run twice and is solved, Hallway once and is not: the mean over cases would be 0.74."""
+    whole, *_ = with_whole([finding("DeepSea-10", 1.0), finding("DeepSea-10", 1.0), finding("Hallway-20-20", 0.23)])
+    assert whole.effect.value == pytest.approx(0.615)
+    assert outcome_of(whole) == "mixed"
+    words = in_words(whole, whole.effect.estimate(), "mixed")
+    assert "it holds in 2 and does not in 1 of the cases" in words
+    agreed, *_ = with_whole([finding("DeepSea-10", 1.0), finding("Hallway-20-20", 0.6)])
+    assert outcome_of(agreed) == "holds"
+    # Of many cases some differ by chance.
+    assert (
+        outcome_of(with_whole([finding(f"DeepSea-{i}", 0.1 if i == 10 else 1.0) for i in range(10, 30)])[0]) == "holds"
+    )
+    assert (
+        outcome_of(with_whole([finding(f"DeepSea-{i}", 0.6 if i == 10 else 0.1) for i in range(10, 15)])[0]) == "mixed"
+    )
+
+
+def test_the_papers_mean_is_over_what_we_have_run():
+    run = [finding("DeepSea-10", 1.0, 0.8), finding("DeepSea-14", 1.0, 0.6)]
+    missing = finding("DeepSea-20", 0.0, -2.0, known=False)
+    assert with_whole([*run, missing])[0].published == pytest.approx(0.7)
+    assert with_whole([missing, missing])[0].published == -2.0
+    # By tasks, as ours; and not at all if one of the cases has none.
+    assert with_whole([*run, finding("DeepSea-14", 1.0, 0.2), missing])[0].published == pytest.approx(0.6)
+    assert with_whole([*run, finding("DeepSea-20", 1.0)])[0].published is None
+
+
 def test_sensitivity_and_robustness():
     frame = together(sensitive_frame("a2c-count", 0, 1), sensitive_frame("dea2c-count", 0.9, 1))
     tests = claims(frame)
@@ -129,6 +162,19 @@ def test_a_few_cases_do_not_make_a_whole():
     names = [f"{algorithm}-{bonus}" for algorithm in ("a2c", "dea2c", "dedqn") for bonus in ("count", "icm")]
     most = together(*(sensitive_frame(name, 0.9 if name.startswith("de") else 0, 1) for name in names))
     assert find(claims(most), 2, "spread over values of lambda", "all DeRL").outcome == "holds"
+
+
+def test_a_single_run_is_not_called_none():
+    frame = together(sensitive_frame("a2c-count", 0, 1), sensitive_frame("dea2c-count", 0, 1)).filter(
+        pl.col("seed") == 0
+    )
+    tests = claims(frame)
+    assert find(tests, 1, "lambda", "A2C Count on DeepSea-10").words.endswith("9 of 9 values one run only.")
+    assert find(tests, 1, "lambda", "all baselines").words.endswith("no case has been run more than once.")
+    assert find(tests, 1, "decay", "PPO Count on DeepSea-10").words.endswith("7 of 7 values not run.")
+    assert find(tests, 3, "average return", "DeA2C Count on DeepSea-10").words.endswith(
+        "DeA2C Count one run only and A2C Count one run only."
+    )
 
 
 def test_noisy_runs_leave_it_open():

@@ -172,6 +172,15 @@ def test_bars_of_a_sweep():
     assert sensitivity_figure(swept_results(LAMBDAS), "DeepSea-10", "lambda", MAIN, 5, evaluations=101) is None
 
 
+def test_a_single_run_has_a_bar_without_an_interval():
+    rows = {swept_case("a2c-count", "DeepSea-10", "lambda", v): [[0.4] * 100] for v in LAMBDAS[:2]}
+    figure = sensitivity_figure(Results(frame_of(rows)), "DeepSea-10", "lambda", ["a2c-count"], 1)
+    bars = figure.axes[0]
+    np.testing.assert_allclose([bar.get_width() for bar in bars.patches if bar.get_height()], [0.4] * 2)
+    assert [text.get_text() for text in bars.texts] == ["one run"] * 2 + ["not run"] * 7
+    assert not [line for line in bars.lines if line.get_linewidth() == 3.0 and len(line.get_xdata())]
+
+
 def test_four_panels():
     (group,) = main_groups(Results(variants_of("DeepSea-10")))
     results = Results(variants_of("DeepSea-10"))

@@ -11,6 +11,7 @@ from derl.analysis.findings import (
     BASELINES,
     DECOUPLED,
     ENOUGH_VALUES,
+    ONE_RUN,
     SENSITIVE,
     SIMILAR,
     Finding,
@@ -19,6 +20,7 @@ from derl.analysis.findings import (
 )
 from derl.analysis.frames import Results
 from derl.analysis.sensitivity import KINDS, Sweep, published_averages, published_spread, published_values, sweep
+from derl.analysis.spreads import single_average
 from derl.envs.registry import PAPER_TASKS
 from derl.experiments.cases import Case
 from derl.experiments.paper import SENSITIVITY_TASKS, row_name
@@ -48,14 +50,17 @@ def _spread(swept: Sweep) -> Finding:
         SENSITIVE,
         "above",
         spread_in_paper(swept, values if enough else None),
+        task=swept.task,
         lacks=_lacking(swept),
-        note=_lacking(swept) if swept.missing else "",
+        note=_lacking(swept),
     )
 
 
 def _lacking(swept: Sweep) -> str:
-    total = len(swept.effects) + len(swept.missing)
-    return f"{len(swept.missing)} of {total} values not run"
+    total = len(swept.effects) + len(swept.missing) + len(swept.once)
+    words = [f"{len(swept.missing)} of {total} values not run"] if swept.missing else []
+    words += [f"{len(swept.once)} of {total} values {ONE_RUN}"] if swept.once else []
+    return ", ".join(words)
 
 
 def spread_in_paper(swept: Sweep, values: Sequence[float] | None) -> float | None:
@@ -99,7 +104,8 @@ def narrower(ours: Sweep, theirs: Sweep) -> Finding:
         0.0,
         "below",
         None if known[0] is None or known[1] is None else known[0] - known[1],
-        lacks=f"{len(values)} values in common",
+        task=ours.task,
+        lacks=_in_common(ours, theirs),
     )
 
 
@@ -118,8 +124,19 @@ def _higher(ours: Sweep, theirs: Sweep) -> Finding:
         0.0,
         "above",
         float(np.mean(gaps)) if gaps else None,
-        lacks=f"{len(values)} values in common",
+        task=ours.task,
+        lacks=_in_common(ours, theirs),
     )
+
+
+def lack_of(results: Results, case: Case, evaluations: int) -> str:
+    """Why a case has no interval."""
+    return "not run" if single_average(results, case, evaluations) is None else ONE_RUN
+
+
+def _in_common(ours: Sweep, theirs: Sweep) -> str:
+    once = f", {ONE_RUN} elsewhere" if ours.once or theirs.once else ""
+    return f"{len(_common(ours, theirs))} values in common{once}"
 
 
 def returns(results: Results, evaluations: int) -> list[Finding]:
@@ -144,6 +161,10 @@ def _better(results: Results, recipe: str, task: str, evaluations: int) -> Findi
         SIMILAR,
         "above",
         (known[cases[0]] - known[cases[1]]) / optimal_return(task),
-        lacks=" and ".join(row_name(c.recipe) for c, e in zip(cases, (ours, theirs), strict=True) if e is None)
-        + " not run",
+        task=task,
+        lacks=" and ".join(
+            f"{row_name(c.recipe)} {lack_of(results, c, evaluations)}"
+            for c, e in zip(cases, (ours, theirs), strict=True)
+            if e is None
+        ),
     )

@@ -2,7 +2,8 @@
 
 Returns are normalised (see `aggregates`), so that effects are shares of the best possible return. For every effect
 there is a bound; if the whole interval lies on the right side of it the claim holds, if on the wrong side it does not,
-and if the bound lies within the interval there is not enough data.
+and if the bound lies within the interval there is not enough data. The whole is the mean over tasks of the mean over
+their cases. Where more than one in ten of the cases that are decided contradict it, it is mixed.
 
 | claim | effect | it holds if it is |
 |---|---|---|
@@ -22,20 +23,16 @@ and if the bound lies within the interval there is not enough data.
 
 import dataclasses
 from collections.abc import Callable, Iterable
-from typing import Literal
 
-import numpy as np
 import polars as pl
 
 from derl.analysis.aggregates import Estimate
 from derl.analysis.claim_measures import returns, robustness, sensitivity
 from derl.analysis.constraint_measures import closeness, constrained_robustness, exploration
-from derl.analysis.findings import Finding, Side
+from derl.analysis.findings import Finding, Outcome, Side, outcome_of
 from derl.analysis.frames import EVALUATIONS, Results, as_results
 from derl.analysis.numbers import signed
 from derl.analysis.savings import efficiency
-
-Outcome = Literal["holds", "does not hold", "not enough data"]
 
 STATEMENTS = {
     1: "Intrinsically motivated RL is sensitive to the scale and decay of intrinsic rewards.",
@@ -87,7 +84,7 @@ def claims(frame: pl.DataFrame | Results, *, evaluations: int = EVALUATIONS) -> 
 
 def _claim(number: int, finding: Finding) -> Claim:
     effect = None if finding.effect is None else finding.effect.estimate()
-    outcome = decide(effect, finding.bound, finding.side) if not finding.too_few else "not enough data"
+    outcome = outcome_of(finding)
     return Claim(
         number,
         finding.measure,
@@ -102,19 +99,6 @@ def _claim(number: int, finding: Finding) -> Claim:
     )
 
 
-def decide(effect: Estimate | None, bound: float, side: Side) -> Outcome:
-    """On which side of the bound the interval lies."""
-    if effect is None or not np.isfinite(effect).all():
-        return "not enough data"
-    if side == "below":
-        effect, bound = Estimate(-effect.value, -effect.high, -effect.low), -bound
-    if effect.high <= bound:
-        return "does not hold"
-    if effect.low > bound:
-        return "holds"
-    return "not enough data"
-
-
 def in_words(finding: Finding, effect: Estimate | None, outcome: Outcome) -> str:
     """One sentence a reader understands without the table."""
     start = f"{finding.subject}: {finding.measure}"
@@ -125,6 +109,7 @@ def in_words(finding: Finding, effect: Estimate | None, outcome: Outcome) -> str
     verb = {
         "holds": f"as claimed ({wanted})",
         "does not hold": f"which is not {wanted}",
+        "mixed": f"wanted {wanted}: {finding.mixed}",
         "not enough data": f"too uncertain to tell whether it is {wanted}",
     }[outcome]
     if finding.too_few:
