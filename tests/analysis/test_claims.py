@@ -112,6 +112,9 @@ def test_every_task_counts_the_same_and_contradictions_are_told():
     assert outcome_of(whole) == "mixed"
     words = in_words(whole, whole.effect.estimate(), "mixed")
     assert "it holds in 2 and does not in 1 of the cases" in words
+    # A mean of means whose parts are mixed is not less so.
+    parts = [dataclasses.replace(whole, overall=False, subject=name) for name in ("a", "b")]
+    assert outcome_of(with_whole(parts)[0]) == "mixed"
     agreed, *_ = with_whole([finding("DeepSea-10", 1.0), finding("Hallway-20-20", 0.6)])
     assert outcome_of(agreed) == "holds"
     # Of many cases some differ by chance.

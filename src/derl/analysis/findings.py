@@ -91,6 +91,7 @@ def with_whole(findings: Sequence[Finding], subject: str = "all") -> list[Findin
         published=_published_over_tasks(there or findings),
         overall=True,
         task="",
+        mixed="",
         too_few="" if enough else TOO_FEW_CASES,
         note=f"Mean of {len(there)} of {len(findings)} cases." if there else "",
         lacks="" if there else _why_none(findings),
@@ -125,8 +126,10 @@ def _why_none(findings: Sequence[Finding]) -> str:
 def _contradictions(whole: Finding, there: Sequence[Finding]) -> str:
     """How many cases say the opposite of the whole, if it is more than chance would make."""
     own = outcome_of(whole)
-    decided = [outcome for outcome in map(outcome_of, there) if outcome in ("holds", "does not hold")]
+    decided = [outcome for outcome in map(outcome_of, there) if outcome != "not enough data"]
     against = sum(outcome != own for outcome in decided)
     if own == "not enough data" or against <= CONTRADICTING * len(decided):
         return ""
-    return f"it holds in {decided.count('holds')} and does not in {decided.count('does not hold')} of the cases"
+    # A case is mixed where it is a mean itself.
+    also = f", and is mixed in {decided.count('mixed')}," if "mixed" in decided else ""
+    return f"it holds in {decided.count('holds')} and does not in {decided.count('does not hold')}{also} of the cases"
