@@ -27,6 +27,7 @@ from collections.abc import Callable, Iterable
 import polars as pl
 
 from derl.analysis.aggregates import Estimate
+from derl.analysis.cautions import trained_for_less
 from derl.analysis.claim_measures import returns, robustness, sensitivity
 from derl.analysis.constraint_measures import closeness, constrained_robustness, exploration
 from derl.analysis.findings import Finding, Outcome, Side, outcome_of
@@ -76,9 +77,14 @@ class Claim:
 def claims(frame: pl.DataFrame | Results, *, evaluations: int = EVALUATIONS) -> list[Claim]:
     """Every test of every claim: for each measure the whole first, then case by case."""
     results = as_results(frame)
+    short = trained_for_less(results)
     found: list[Claim] = []
     for number, test in TESTS:
-        found += [_claim(number, finding) for finding in test(results, evaluations)]
+        findings = test(results, evaluations)
+        if short:
+            # Of shorter training the paper claims nothing.
+            findings = [dataclasses.replace(f, effect=None, lacks=short[0].lower() + short[1:]) for f in findings]
+        found += [_claim(number, finding) for finding in findings]
     return found
 
 

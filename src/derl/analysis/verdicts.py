@@ -15,6 +15,7 @@ import numpy as np
 import polars as pl
 from jaxtyping import Float
 
+from derl.analysis.cautions import trained_for_less
 from derl.analysis.explanations import STANDINGS, Explanation, Standing, ranked, standing_of
 from derl.analysis.frames import EVALUATIONS, Results, as_results
 from derl.analysis.reasons import Reason, reasons_for
@@ -59,10 +60,13 @@ class Verdict:
     note: str = ""
     """What is missing, and whether there are too few runs to go by."""
 
+    asked: bool = True
+    """Whether reasons were looked for. They are not for training of another length, which is a reason by itself."""
+
     @property
     def standing(self) -> Standing | None:
-        """How well a difference is explained; None if there is none."""
-        return standing_of(self.explanations) if self.outcome == "differs" else None
+        """How well a difference is explained; None if there is none, or nobody asked."""
+        return standing_of(self.explanations) if self.outcome == "differs" and self.asked else None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -86,7 +90,7 @@ def verdicts(
     published = cells() if published is None else published
     wanted: set[tuple[Case, Statistic]] = {(cell.case, cell.statistic) for cell in published}
     ours = our_numbers(results, wanted, evaluations)
-    judge = _Judge(results, ours, published, evaluations)
+    judge = _Judge(results, ours, published, evaluations, asks=not trained_for_less(results))
     return [judge(cell) for cell in published]
 
 
@@ -122,8 +126,8 @@ def interval_of_five(returns: Float[np.ndarray, "runs evaluations"], statistic: 
 class _Judge:
     """Applies the rule to one number after the other."""
 
-    def __init__(self, results: Results, ours: dict, published: Sequence[Cell], evaluations: int):
-        self.results, self.ours, self.evaluations = results, ours, evaluations
+    def __init__(self, results: Results, ours: dict, published: Sequence[Cell], evaluations: int, asks: bool):
+        self.results, self.ours, self.evaluations, self.asks = results, ours, evaluations, asks
         self.notes: dict[Case, str] = {}
         self.same: dict[tuple[Case, Statistic], list[Cell]] = defaultdict(list)
         for cell in published:
@@ -137,12 +141,12 @@ class _Judge:
         if ours is None:
             return Verdict(cell, "not run", note=note)
         consistent = ours.agrees_with(cell.mean)
-        explanations = () if consistent else self.explain(cell, ours)
+        explanations = self.explain(cell, ours) if self.asks and not consistent else ()
         outcome = "consistent" if consistent else "differs"
         low, high = map(float, ours.interval)
         few = f"from {ours.seeds} {'run' if ours.seeds == 1 else 'runs'} only" if ours.seeds < ENOUGH_RUNS else ""
         note = "; ".join(filter(None, (note, few)))
-        return Verdict(cell, outcome, ours.seeds, ours.score, low, high, explanations, note)
+        return Verdict(cell, outcome, ours.seeds, ours.score, low, high, explanations, note, self.asks)
 
     def missing(self, case: Case) -> str:
         """What a number lacks."""

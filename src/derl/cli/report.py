@@ -30,7 +30,7 @@ class Report:
     csv: Path | None = None
     """A folder for verdicts.csv and claims.csv, which say for programs what the page says for people."""
     evaluations: int = EVALUATIONS
-    """A run counts in tables and claims once it has had so many evaluations, and so many of them count."""
+    """A run counts in tables and claims once it has had so many evaluations, and only its first so many count."""
 
     def execute(self) -> Path:
         """Read, and write the page."""
