@@ -8,12 +8,14 @@ import pytest
 
 from analysis.made_up import frame_of, like_the_paper, together, variants_of
 from derl.analysis.aggregates import Estimate
-from derl.analysis.claims import STATEMENTS, Claim, claim_frame, claims, decide, overall
+from derl.analysis.claims import STATEMENTS, Claim, claim_frame, claims, in_words, overall
 from derl.analysis.constraint_measures import closeness, constrained_robustness, exploration
 from derl.analysis.divergence import Variant, main_groups
-from derl.analysis.effects import Effect, average_effect, mean_effect, saving_of
+from derl.analysis.effects import Effect, average_effect, mean_effect
+from derl.analysis.findings import BASELINES, DECOUPLED, Finding, decide, outcome_of, with_whole
 from derl.analysis.frames import Results
 from derl.analysis.improvement import improvement_table, improvements
+from derl.analysis.savings import efficiency, saving_of
 from derl.analysis.sensitivity import published_values, sweep, swept_case
 from derl.experiments.builtin import QUICK_EPISODES, experiment, quick
 from derl.experiments.cases import Case
@@ -46,12 +48,26 @@ def test_effects_subtract_and_average_draw_by_draw():
 
 
 def test_savings():
-    episodes = np.array([10.0, 20.0, 30.0, 40.0])
-    ours, theirs = np.array([0, 1.0, 1, 1]), np.array([0, 0, 0, 1.0])
-    effect = saving_of((ours, ours[None]), (theirs, np.stack([theirs, 0 * theirs])), episodes, 0.9)
+    episodes = 10.0 * np.arange(1, 21)
+    ours, theirs = (np.where(np.arange(20) < start, 0, 1.0) for start in (4, 9))
+    never, lower = 0 * theirs, 0.92 * ours
+    effect = saving_of((ours, np.stack([ours] * 2)), (theirs, np.stack([theirs, never])), episodes)
     assert effect.value == 0.5
-    # A draw that never gets there counts as the end.
-    np.testing.assert_array_equal(effect.draws, [0.5, 0.5])
+    # What the baseline never earns is held by both from the start.
+    np.testing.assert_array_equal(effect.draws, [0.5, 0])
+
+    def value(ours: np.ndarray, theirs: np.ndarray) -> float:
+        return saving_of((ours, ours[None]), (theirs, theirs[None]), episodes).value
+
+    # Reached sooner, but at the end it is less than the baseline has.
+    assert value(lower, theirs) == 1 - 200 / 100
+    # Two evaluations are too few to tell, three are not.
+    assert value(np.roll(ours, 3), theirs) == 0
+    assert value(np.roll(ours, 2), theirs) == pytest.approx(0.3)
+    # One good evaluation at first does not hold anything.
+    lucky = theirs.copy()
+    lucky[0] = 1
+    assert value(lucky, theirs) == 0
 
 
 def test_averages_with_and_without_gaps_agree():
@@ -84,6 +100,42 @@ def find(tests: list[Claim], number: int, measure: str, subject: str) -> Claim:
     return found
 
 
+def finding(task: str, value: float, published: float | None = None, *, known: bool = True) -> Finding:
+    effect = Effect(value, np.full(10, value)) if known else None
+    return Finding("score", f"{task} {value}", effect, 0.5, "above", published, task=task)
+
+
+def test_every_task_counts_the_same_and_contradictions_are_told():
+    """DeepSea was run twice and is solved, Hallway once and is not: the mean over cases would be 0.74."""
+    whole, *_ = with_whole([finding("DeepSea-10", 1.0), finding("DeepSea-10", 1.0), finding("Hallway-20-20", 0.23)])
+    assert whole.effect.value == pytest.approx(0.615)
+    assert outcome_of(whole) == "mixed"
+    words = in_words(whole, whole.effect.estimate(), "mixed")
+    assert "it holds in 2 and does not in 1 of the cases" in words
+    # A mean of means whose parts are mixed is not less so.
+    parts = [dataclasses.replace(whole, overall=False, subject=name) for name in ("a", "b")]
+    assert outcome_of(with_whole(parts)[0]) == "mixed"
+    agreed, *_ = with_whole([finding("DeepSea-10", 1.0), finding("Hallway-20-20", 0.6)])
+    assert outcome_of(agreed) == "holds"
+    # Of many cases some differ by chance.
+    assert (
+        outcome_of(with_whole([finding(f"DeepSea-{i}", 0.1 if i == 10 else 1.0) for i in range(10, 30)])[0]) == "holds"
+    )
+    assert (
+        outcome_of(with_whole([finding(f"DeepSea-{i}", 0.6 if i == 10 else 0.1) for i in range(10, 15)])[0]) == "mixed"
+    )
+
+
+def test_the_papers_mean_is_over_what_we_have_run():
+    run = [finding("DeepSea-10", 1.0, 0.8), finding("DeepSea-14", 1.0, 0.6)]
+    missing = finding("DeepSea-20", 0.0, -2.0, known=False)
+    assert with_whole([*run, missing])[0].published == pytest.approx(0.7)
+    assert with_whole([missing, missing])[0].published == -2.0
+    # By tasks, as ours; and not at all if one of the cases has none.
+    assert with_whole([*run, finding("DeepSea-14", 1.0, 0.2), missing])[0].published == pytest.approx(0.6)
+    assert with_whole([*run, finding("DeepSea-20", 1.0)])[0].published is None
+
+
 def test_sensitivity_and_robustness():
     frame = together(sensitive_frame("a2c-count", 0, 1), sensitive_frame("dea2c-count", 0.9, 1))
     tests = claims(frame)
@@ -113,6 +165,19 @@ def test_a_few_cases_do_not_make_a_whole():
     names = [f"{algorithm}-{bonus}" for algorithm in ("a2c", "dea2c", "dedqn") for bonus in ("count", "icm")]
     most = together(*(sensitive_frame(name, 0.9 if name.startswith("de") else 0, 1) for name in names))
     assert find(claims(most), 2, "spread over values of lambda", "all DeRL").outcome == "holds"
+
+
+def test_a_single_run_is_not_called_none():
+    frame = together(sensitive_frame("a2c-count", 0, 1), sensitive_frame("dea2c-count", 0, 1)).filter(
+        pl.col("seed") == 0
+    )
+    tests = claims(frame)
+    assert find(tests, 1, "lambda", "A2C Count on DeepSea-10").words.endswith("9 of 9 values one run only.")
+    assert find(tests, 1, "lambda", "all baselines").words.endswith("no case has been run more than once.")
+    assert find(tests, 1, "decay", "PPO Count on DeepSea-10").words.endswith("7 of 7 values not run.")
+    assert find(tests, 3, "average return", "DeA2C Count on DeepSea-10").words.endswith(
+        "DeA2C Count one run only and A2C Count one run only."
+    )
 
 
 def test_noisy_runs_leave_it_open():
@@ -149,7 +214,7 @@ def test_a_saving_that_is_certain_but_small_is_not_forty_percent():
     fast, slow = (np.tile(np.where(np.arange(100) < start, 0.0, 0.99), (5, 1)) for start in (50, 60))
     tasks = ("DeepSea-10", "DeepSea-14", "DeepSea-20", "DeepSea-24", "DeepSea-30", "Hallway-10-0")
     frame = frame_of(
-        {Case.of(recipe, t): rows for t in tasks for recipe, rows in (("dea2c-count", fast), ("a2c", slow))}
+        {Case.of(r, t): rows for t in tasks for names, rows in ((DECOUPLED, fast), (BASELINES, slow)) for r in names}
     )
     tests = claims(frame)
     assert find(tests, 3, "episodes", "DeepSea-10").outcome == "holds"
@@ -164,13 +229,16 @@ def runs_from(*starts: int) -> np.ndarray:
 def test_the_largest_saving_is_not_chosen_by_the_runs_that_measure_it():
     # In every other run DeA2C Count is the quicker one, in the others DeA2C ICM. The former choose, the latter measure.
     rows = {"dea2c-count": runs_from(60, 10, 60, 10, 60), "dea2c-icm": runs_from(10, 60, 10, 60, 10)}
-    frame = frame_of({Case.of(name, "DeepSea-10"): r for name, r in {**rows, "a2c": runs_from(*[60] * 5)}.items()})
-    saving = find(claims(frame), 3, "episodes", "DeepSea-10, DeA2C Count against A2C")
+    frame = frame_of(
+        {Case.of(name, "DeepSea-10"): r for name, r in {**rows, "a2c-count": runs_from(*[60] * 5)}.items()}
+    )
+    saving = find(claims(frame), 3, "episodes", "DeepSea-10, DeA2C Count against A2C Count")
     assert saving.effect == (0, 0, 0)
     # Two tasks: the larger saving of the runs that measure is in the second, of those that choose in the first.
     ours = {"DeepSea-10": runs_from(50, 10, 50, 10, 50), "DeepSea-14": runs_from(20, 50, 20, 50, 20)}
-    plain = {Case.of("a2c", task): runs_from(*[60] * 5) for task in ours}
-    frame = frame_of({**plain, **{Case.of("dea2c-count", task): rows for task, rows in ours.items()}})
+    # The paper's best of both tasks, on each side.
+    plain = {Case.of("a2c-hash-count", task): runs_from(*[60] * 5) for task in ours}
+    frame = frame_of({**plain, **{Case.of("dedqn-count", task): rows for task, rows in ours.items()}})
     (whole,) = [c for c in claims(frame) if c.subject.startswith("largest of 2 tasks")]
     assert "DeepSea-10" in whole.subject
     assert whole.effect.value == pytest.approx(1 - 51 / 61)
@@ -180,10 +248,35 @@ def test_the_largest_saving_is_not_chosen_by_the_runs_that_measure_it():
 def test_what_the_page_says_is_the_rule():
     """The interval decides about 40 % as about everything else: 0.5 is not enough if it may be 0.1."""
     ours, theirs = runs_from(30, 30, 20, 30, 55), runs_from(*[60] * 5)
-    frame = frame_of({Case.of("dea2c-count", "DeepSea-10"): ours, Case.of("a2c", "DeepSea-10"): theirs})
+    frame = frame_of({Case.of("dea2c-count", "DeepSea-10"): ours, Case.of("a2c-count", "DeepSea-10"): theirs})
     (whole,) = [c for c in claims(frame) if c.subject.startswith("largest of 1 tasks")]
     assert whole.effect.low < 0.4
     assert (whole.outcome, whole.bound) == ("not enough data", 0.4)
+
+
+def test_a_saving_without_the_papers_best_recipes_is_not_judged():
+    """Against weak baselines anything is quick."""
+    ours, theirs = runs_from(*[20] * 5), runs_from(*[60] * 5)
+    rows = {"dea2c-count": ours, "a2c": theirs}
+    whole, first = efficiency(Results(frame_of({Case.of(r, "DeepSea-10"): x for r, x in rows.items()})), 100)[:2]
+    assert first.effect.value == pytest.approx(1 - 21 / 61)
+    assert (first.too_few, whole.too_few) == ("but A2C Count, the paper's best there, not run three times",) * 2
+    # The paper has A2C Count and A2C Hash-Count at the same place: either will do.
+    rows["a2c-hash-count"] = theirs
+    whole, first = efficiency(Results(frame_of({Case.of(r, "DeepSea-10"): x for r, x in rows.items()})), 100)[:2]
+    assert (first.too_few, whole.too_few) == ("", "")
+
+
+def test_a_lucky_first_evaluation_saves_nothing():
+    """As DeA2C Count in Hallway-20-20: good at once, then two of five runs fall, and both sides end alike."""
+    falls, stays = np.full(100, 0.3), np.full(100, 0.5)
+    falls[0] = stays[0] = 0.6
+    theirs = np.full(100, 0.42)
+    theirs[0] = 0.0
+    rows = {"dea2c-count": np.stack([falls, stays, falls, stays, stays]), "a2c-count": np.tile(theirs, (5, 1))}
+    tests = claims(frame_of({Case.of(r, "DeepSea-10"): x for r, x in rows.items()}))
+    saved = [c for c in tests if "episodes saved" in c.measure]
+    assert (len(saved), "holds" in {c.outcome for c in saved}) == (12, False)
 
 
 def test_constraints_and_exploration():

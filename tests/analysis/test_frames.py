@@ -12,6 +12,7 @@ from derl.analysis.frames import Results, newest
 from derl.core.errors import DerlError
 from derl.experiments.cases import Case
 from derl.experiments.exchange import read_results
+from derl.experiments.identity import config_key, seed_key
 
 A2C = Case.of("a2c-count", "DeepSea-10")
 WEAK = Case.of("a2c-count", "DeepSea-10", {"bonus.scale": 0.01})
@@ -78,6 +79,24 @@ def test_engines_are_not_mixed():
     # What only an older engine has run is better than nothing.
     np.testing.assert_array_equal(results.values(WEAK), [[5.0]])
     assert len(newest(old.drop("engine"))) == 2
+
+
+def keyed(rows: list[list[float]], change: str = "", first: int = 0) -> pl.DataFrame:
+    """Runs of A2C under their content addresses, which `change` makes those of another configuration."""
+    frame = frame_of({A2C: rows})
+    keys = [change + seed_key(config_key(A2C.config()), seed) for seed in range(len(rows))]
+    named = pl.col("seed").replace_strict(dict(enumerate(keys)), return_dtype=pl.String)
+    return frame.with_columns(key=named, run=pl.col("run") + first)
+
+
+def test_configurations_of_one_name_are_not_mixed():
+    now, before = keyed([[1.0], [1.0]]), keyed([[5.0], [5.0], [5.0]], "x", first=10)
+    results = Results(newest(pl.concat([now, before])))
+    np.testing.assert_array_equal(results.values(A2C), [[1.0], [1.0]])
+    # Alone, results of an older recipe are shown.
+    assert len(newest(before)) == 3
+    with pytest.raises(DerlError, match="a2c-count on DeepSea-10 was run with several configurations"):
+        newest(pl.concat([before, keyed([[1.0]], "y", first=20)]))
 
 
 def test_the_documents_do_not_mix_engines(monkeypatch, tmp_path):

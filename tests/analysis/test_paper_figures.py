@@ -13,14 +13,13 @@ from derl.analysis.curve_figures import (
     curve_of,
     family_grid,
     looks_of,
-    normalised_curve,
-    normalised_figure,
     task_grid,
     weights_figure,
 )
 from derl.analysis.divergence import Variant, main_groups
 from derl.analysis.frames import Results
 from derl.analysis.kl_figures import coefficients_figure, four_panels, pair_figure
+from derl.analysis.normalised_figures import comparable, normalised_curve, normalised_figure
 from derl.analysis.paper_figures import FAMILIES, MAIN, curve_figures, divergence_figures, figures, write_all
 from derl.analysis.sensitivity import swept_case
 from derl.analysis.sensitivity_figures import sensitivity_figure
@@ -122,7 +121,29 @@ def test_normalised_returns_weigh_tasks_alike():
     np.testing.assert_allclose(curve["mean"], 0.5)
     assert tasks == 2
     figure = normalised_figure(results, {"DeepSea": ["DeepSea-10", "DeepSea-14"]})
-    assert names_in(figure.axes[0]) == ["A2C", "PPO (1 of 2 tasks)"]
+    # PPO has another task's mean: it is not drawn beside A2C, but named.
+    assert names_in(figure.axes[0]) == ["A2C"]
+    assert figure.axes[0].get_legend().get_title().get_text() == "too few tasks: PPO"
+
+
+def test_recipes_are_compared_in_the_tasks_all_of_them_have():
+    tasks = ["DeepSea-10", "DeepSea-14", "DeepSea-20"]
+    levels = {("a2c", task): 0.99 for task in tasks} | {("ppo", task): 0.0 for task in tasks[:2]}
+    results = results_of(levels | {("dedqn-count", "DeepSea-10"): 0.99})
+    assert comparable(results, ["a2c", "ppo", "dedqn-count"], tasks) == (["a2c", "ppo"], tasks[:2])
+    figure = normalised_figure(results, {"DeepSea": tasks})
+    assert names_in(figure.axes[0]) == ["A2C", "PPO"]
+    assert figure.axes[0].get_title(loc="left") == "DeepSea (2 of 3 tasks)"
+    # Nothing in common: one of them alone.
+    apart = results_of({("a2c", "DeepSea-10"): 1.0, ("ppo", "DeepSea-14"): 1.0})
+    assert comparable(apart, ["a2c", "ppo"], tasks) == (["a2c"], ["DeepSea-10"])
+
+
+def test_where_the_best_was_not_run_another_of_its_algorithm_is_drawn():
+    results = results_of({("a2c-count", "DeepSea-10"): 0.9, ("a2c", "DeepSea-10"): 0.1, ("a2c", "DeepSea-14"): 0.2})
+    figure = task_grid(results, ["DeepSea-10", "DeepSea-14", "DeepSea-20"], ["a2c-count"], "title")
+    assert [names_in(axes) for axes in figure.axes[:2]] == [["A2C Count"], ["A2C (no A2C Count)"]]
+    assert [text.get_text() for text in figure.axes[2].texts] == ["not run"]
 
 
 def test_aggregates_compare_only_what_was_run_everywhere():
@@ -170,6 +191,15 @@ def test_bars_of_a_sweep():
     # One value alone is no sweep, and unfinished runs do not count.
     assert sensitivity_figure(swept_results([1.0]), "DeepSea-10", "lambda", MAIN, 5) is None
     assert sensitivity_figure(swept_results(LAMBDAS), "DeepSea-10", "lambda", MAIN, 5, evaluations=101) is None
+
+
+def test_a_single_run_has_a_bar_without_an_interval():
+    rows = {swept_case("a2c-count", "DeepSea-10", "lambda", v): [[0.4] * 100] for v in LAMBDAS[:2]}
+    figure = sensitivity_figure(Results(frame_of(rows)), "DeepSea-10", "lambda", ["a2c-count"], 1)
+    bars = figure.axes[0]
+    np.testing.assert_allclose([bar.get_width() for bar in bars.patches if bar.get_height()], [0.4] * 2)
+    assert [text.get_text() for text in bars.texts] == ["one run"] * 2 + ["not run"] * 7
+    assert not [line for line in bars.lines if line.get_linewidth() == 3.0 and len(line.get_xdata())]
 
 
 def test_four_panels():

@@ -25,7 +25,7 @@ from derl.analysis.report.names import recipe_label, setting_key, setting_label
 from derl.analysis.report.numbers import grouped_results, paper_tables
 from derl.analysis.report.page import asset
 from derl.analysis.report.sections import explained, stored_facts
-from derl.analysis.report.series import pack, pack_series, whole_families
+from derl.analysis.report.series import pack, pack_series, places, whole_families
 from derl.analysis.statistics import bootstrap_interval
 from derl.analysis.tables import LEGEND, TABLES
 from derl.cli.report import Report
@@ -221,6 +221,18 @@ def test_embedded_curves_are_those_of_the_frame(frame):
             assert block[-2] == pytest.approx(low, rel=1e-4, abs=1e-6)
             assert block[-1] == pytest.approx(high, rel=1e-4, abs=1e-6)
     assert at == len(values)
+
+
+def test_long_curves_are_thinned():
+    assert places(5).tolist() == [0, 1, 2, 3, 4]
+    frame = made_up([Case.of("a2c-count", "DeepSea-10")], seeds=2, evaluations=2500)
+    series = pack_series(grouped_results(frame))
+    (episodes,) = series["episodes"]
+    assert (len(episodes), episodes[0], episodes[-1]) == (1000, 1000, 2_500_000)
+    returns = unpack(series["values"])[:1000]
+    one = frame.filter(pl.col("seed") == 0).sort("evaluation")
+    expected = one.filter(pl.col("episodes").is_in(episodes))["return"].to_numpy()
+    assert returns == pytest.approx(expected, rel=2e-5, abs=1e-9)
 
 
 def test_normalised_returns_need_all_tasks_of_a_family():

@@ -379,6 +379,15 @@ def test_nothing_in_the_data_runs(started, tmp_path):
     assert started.requests() == [path.resolve().as_uri()]
 
 
+def test_very_many_points_are_drawn(started, tmp_path, monkeypatch):
+    """More than a call of a function can take as arguments, as when all seeds of many recipes are shown."""
+    monkeypatch.setattr("derl.analysis.report.series.MOST_POINTS", 10**6)
+    frame = made_up([Case.of("a2c", "DeepSea-10")], seeds=1, evaluations=100_000)
+    started.open(write_report(frame, tmp_path / "long.html", claims=()))
+    assert started.run("document.querySelectorAll('#curve-panels svg path.line').length") == 1
+    assert started.problems() == []
+
+
 def test_the_whole_paper_is_not_too_large(started, tmp_path):
     frame = made_up([Case.of("dea2c-count", task) for task in TASKS], seeds=5, evaluations=100)
     path = write_report(frame, tmp_path / "r.html", claims=())

@@ -33,3 +33,11 @@ def test_equal_maxima_are_decided_by_the_average():
     (choice,) = choices(frame)
     assert choice.best.setting == "bonus.learning_rate=1e-05"
     assert choice.rank is None
+
+
+def test_a_configuration_without_a_score_comes_last():
+    nothing = [float("nan")] * 2
+    scores = {"bonus.learning_rate=1e-07": nothing, "bonus.learning_rate=5e-07": [0.0, 0.3]}
+    (choice,) = choices(results(scores))
+    assert choice.best.setting == "bonus.learning_rate=5e-07"
+    assert (choice.rank, choice.configurations) == (2, 2)

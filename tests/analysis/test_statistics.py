@@ -10,7 +10,7 @@ from derl.analysis.statistics import (
     average_return,
     bootstrap_interval,
     bootstrap_means,
-    episodes_to,
+    episodes_to_hold,
     interval_of,
     maximum_return,
     mean_without_nan,
@@ -144,10 +144,16 @@ def test_the_interval_of_the_average():
     np.testing.assert_allclose(average_interval(returns), expected)
 
 
-def test_episodes_to_a_threshold():
-    curves = np.array([[0, 0.5, 1, 0.2], [0, 0.4, NAN, 0.3], [0.5, 0, 0, 0]])
-    np.testing.assert_array_equal(episodes_to(curves, [10, 20, 30, 40], 0.5), [20, np.inf, 10])
-    assert episodes_to(curves[0], [10, 20, 30, 40], 0.9) == 30
+def test_episodes_until_a_threshold_is_held():
+    episodes = 10 * np.arange(1, 11)
+    held = np.array([0, 0, 1, 1, 1, 1, 1, 1, 1, 1.0])
+    # Lucky at first; below once in eight; again and again below; never there; there at the very end.
+    lucky, once, often = held.copy(), held.copy(), held.copy()
+    lucky[0], once[5], often[[4, 6, 8]] = 1, 0, NAN
+    last = np.where(np.arange(10) == 9, 1.0, 0)
+    curves = np.stack([held, lucky, once, often, 0 * held, last])
+    np.testing.assert_array_equal(episodes_to_hold(curves, episodes, 0.5), [30, 30, 70, 100, np.inf, 100])
+    np.testing.assert_array_equal(episodes_to_hold(curves[2], episodes, 0.5, share=0.8), 30)
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from analysis.made_up import frame_of, like_the_paper
 from derl.analysis.frames import Results
 from derl.analysis.pages import index_page, page, write_pages
 from derl.analysis.statistics import Score
-from derl.analysis.tables import TABLES, best_of, grid_of, markdown, number, plain_row, table_of, text
+from derl.analysis.tables import TABLES, best_of, grid_of, mark_of, markdown, number, plain_row, table_of, text
 from derl.analysis.verdicts import verdicts
 from derl.cli.reproduce import finished_on, show_tables
 from derl.core.errors import DerlError
@@ -78,14 +78,14 @@ def test_markdown():
     lines = markdown(grid({"a2c": [0.93, 0.93], "ppo": [0.5, 0.5]})).splitlines()
     assert len(lines) == 2 + 18
     assert {line.count("|") for line in lines} == {13}
-    assert lines[2].startswith("| A2C | **0.93 ± 0.00** ✓<br>*0.93 ± 0.22* | ·<br>*0.00 ± 0.00* |")
-    assert "| PPO | 0.50 ± 0.00 ≠<br>*0.00 ± 0.00* |" in lines[8]
+    assert lines[2].startswith("| A2C | **0.93 ± 0.00** ✓₁<br>*0.93 ± 0.22* | ·<br>*0.00 ± 0.00* |")
+    assert "| PPO | 0.50 ± 0.00 ≠₁<br>*0.00 ± 0.00* |" in lines[8]
 
 
 def test_text():
     lines = text(grid({"a2c": [0.93, 0.93], "ppo": [0.5, 0.5]})).splitlines()
     assert lines[0].endswith("  Hallway 30-30")
-    assert lines[1].split()[:5] == ["A2C", "*0.93", "±", "0.00", "✓"]
+    assert lines[1].split()[:5] == ["A2C", "*0.93", "±", "0.00", "✓₁"]
     # Every number has the published one below it, run or not.
     assert lines[2].split()[:4] == ["published", "0.93", "±", "0.22"]
     assert lines[1].index("0.93") == lines[2].index("0.93")
@@ -134,6 +134,12 @@ def test_a_page_names_its_command_and_explains_differences():
     )
     assert "- *DePPO's stale steps*: In the paper's code" in shown
     assert "- PPO, DeepSea 10: 1 of 1 runs unfinished (at evaluation 30)" in shown
+    assert "- DePPO Count, DeepSea 10: from 2 runs only" in shown
+
+
+def test_the_number_of_runs_is_shown_where_it_is_not_the_papers():
+    assert [mark_of("consistent", runs) for runs in (1, 5, 20)] == ["✓₁", "✓", "✓₂₀"]
+    assert mark_of("not run", 0) == "·"
 
 
 def test_the_index_counts_what_is_explained_and_what_was_refuted():

@@ -77,14 +77,15 @@ def test_what_is_missing_is_said():
     mixed = frame_of({A2C: [[1.0] * 100, [0.0] * 99]})
     (verdict,) = verdicts(mixed, [cell(1.0)])
     assert (verdict.outcome, verdict.seeds) == ("consistent", 1)
-    assert verdict.note == "1 of 2 runs unfinished (at evaluation 99)"
+    assert verdict.note == "1 of 2 runs unfinished (at evaluation 99); from 1 run only"
     assert count_outcomes([short, absent, verdict]) == {"consistent": 1, "differs": 0, "not run": 2}
 
 
 def test_failed_runs_are_said():
     failed = pl.when((pl.col("run") == 0) & (pl.col("evaluation") > 50)).then(7).alias("failed_at_step")
     (verdict,) = verdicts(runs(1.0, 1.0).with_columns(failed), [cell(1.0)])
-    assert (verdict.outcome, verdict.note) == ("consistent", "1 of 2 runs failed")
+    assert (verdict.outcome, verdict.note) == ("consistent", "1 of 2 runs failed; from 2 runs only")
+    assert verdicts(runs(1.0, 1.0, 1.0), [cell(1.0)])[0].note == ""
 
 
 def test_reasons_are_for_differences_only():
@@ -114,6 +115,21 @@ def test_a_reason_is_tested_where_its_option_was_run():
     # The number does not appear with lambda = 1 either, so this is not why, and that is said.
     assert first(0.9, 0.6).confirmed is False
     assert first(0.9, 0.6).standing == "refuted"
+
+
+def test_an_option_that_changes_nothing_explains_nothing():
+    """Both have runs at 0 and 1, by chance in other shares: the published number fits one of them and not the other."""
+    ride, plain = Case.of("a2c-ride", "DeepSea-10", {"bonus.scale": 4.0}), Case.of("a2c-ride", "DeepSea-10")
+    published = cell(0.2, ride, table="tab:deepsea_10_intrinsic_coef_mean")
+
+    def standing(ours, option):
+        frame = frame_of({ride: [[x] * 100 for x in ours], plain: [[x] * 100 for x in option]})
+        (verdict,) = verdicts(frame, [published])
+        assert verdict.outcome == "differs"
+        return next(e for e in verdict.explanations if "lambda" in e.text).standing
+
+    assert standing([0, 1, 1, 1, 1], [0, 0, 1, 1, 1]) == "refuted"
+    assert standing([0, 1, 1, 1, 1], [0, 0, 0, 0, 1]) == "explained"
 
 
 def test_a_guess_that_nothing_can_test_explains_nothing():

@@ -1,4 +1,4 @@
-"""The measurements behind the paper's claims about sensitivity, returns and sample efficiency (see `claims`)."""
+"""The measurements behind the paper's claims about sensitivity and returns (see `claims`)."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -6,23 +6,21 @@ from collections.abc import Sequence
 import numpy as np
 
 from derl.analysis.aggregates import optimal_return
-from derl.analysis.effects import Effect, average_effect, mean_effect, saving_of, seed_of
+from derl.analysis.effects import average_effect, mean_effect
 from derl.analysis.findings import (
     BASELINES,
     DECOUPLED,
     ENOUGH_VALUES,
-    LEARNT,
-    SAVING,
+    ONE_RUN,
     SENSITIVE,
     SIMILAR,
-    TOO_FEW_CASES,
     Finding,
     baseline_of,
     with_whole,
 )
 from derl.analysis.frames import Results
 from derl.analysis.sensitivity import KINDS, Sweep, published_averages, published_spread, published_values, sweep
-from derl.analysis.statistics import bootstrap_means, mean_without_nan
+from derl.analysis.spreads import single_average
 from derl.envs.registry import PAPER_TASKS
 from derl.experiments.cases import Case
 from derl.experiments.paper import SENSITIVITY_TASKS, row_name
@@ -52,14 +50,17 @@ def _spread(swept: Sweep) -> Finding:
         SENSITIVE,
         "above",
         spread_in_paper(swept, values if enough else None),
+        task=swept.task,
         lacks=_lacking(swept),
-        note=_lacking(swept) if swept.missing else "",
+        note=_lacking(swept),
     )
 
 
 def _lacking(swept: Sweep) -> str:
-    total = len(swept.effects) + len(swept.missing)
-    return f"{len(swept.missing)} of {total} values not run"
+    total = len(swept.effects) + len(swept.missing) + len(swept.once)
+    words = [f"{len(swept.missing)} of {total} values not run"] if swept.missing else []
+    words += [f"{len(swept.once)} of {total} values {ONE_RUN}"] if swept.once else []
+    return ", ".join(words)
 
 
 def spread_in_paper(swept: Sweep, values: Sequence[float] | None) -> float | None:
@@ -103,7 +104,8 @@ def narrower(ours: Sweep, theirs: Sweep) -> Finding:
         0.0,
         "below",
         None if known[0] is None or known[1] is None else known[0] - known[1],
-        lacks=f"{len(values)} values in common",
+        task=ours.task,
+        lacks=_in_common(ours, theirs),
     )
 
 
@@ -122,8 +124,19 @@ def _higher(ours: Sweep, theirs: Sweep) -> Finding:
         0.0,
         "above",
         float(np.mean(gaps)) if gaps else None,
-        lacks=f"{len(values)} values in common",
+        task=ours.task,
+        lacks=_in_common(ours, theirs),
     )
+
+
+def lack_of(results: Results, case: Case, evaluations: int) -> str:
+    """Why a case has no interval."""
+    return "not run" if single_average(results, case, evaluations) is None else ONE_RUN
+
+
+def _in_common(ours: Sweep, theirs: Sweep) -> str:
+    once = f", {ONE_RUN} elsewhere" if ours.once or theirs.once else ""
+    return f"{len(_common(ours, theirs))} values in common{once}"
 
 
 def returns(results: Results, evaluations: int) -> list[Finding]:
@@ -148,75 +161,10 @@ def _better(results: Results, recipe: str, task: str, evaluations: int) -> Findi
         SIMILAR,
         "above",
         (known[cases[0]] - known[cases[1]]) / optimal_return(task),
-        lacks=" and ".join(row_name(c.recipe) for c, e in zip(cases, (ours, theirs), strict=True) if e is None)
-        + " not run",
+        task=task,
+        lacks=" and ".join(
+            f"{row_name(c.recipe)} {lack_of(results, c, evaluations)}"
+            for c, e in zip(cases, (ours, theirs), strict=True)
+            if e is None
+        ),
     )
-
-
-CHOOSING, MEASURED = slice(1, None, 2), slice(0, None, 2)
-"""The runs by which the best are chosen, and those by which they are measured: two and three of five."""
-
-
-def efficiency(results: Results, evaluations: int) -> list[Finding]:
-    """Episodes saved by the best decoupled recipe against the best baseline of each task, and the largest saving."""
-    found = [_saving(results, task, evaluations) for task in PAPER_TASKS]
-    there = [(finding, before) for finding, before in found if finding.effect is not None]
-    # The task, too, is chosen by other runs than those it is measured with.
-    largest, _ = max(there, key=lambda pair: pair[1], default=found[0])
-    whole = dataclasses.replace(
-        largest,
-        overall=True,
-        subject=f"largest of {len(there)} tasks" + (f", {largest.subject}" if there else ""),
-        bound=SAVING,
-        # One task is enough to show that it happens, but not to show that it never does.
-        too_few="" if _is_above(largest, SAVING) or 2 * len(there) >= len(found) else TOO_FEW_CASES,
-        lacks="" if there else "no task in which both learnt something has been run",
-        note="Task and recipes were chosen by other runs.",
-    )
-    return [whole, *(finding for finding, _ in found)]
-
-
-def _is_above(finding: Finding, bound: float) -> bool:
-    return finding.effect is not None and finding.effect.estimate().low > bound
-
-
-def _saving(results: Results, task: str, evaluations: int) -> tuple[Finding, float]:
-    """The saving of the best of a task, and what it was in the runs by which they were chosen."""
-    ours, theirs = (_best(results, recipes, task, evaluations) for recipes in (DECOUPLED, BASELINES))
-    none = Finding("share of episodes saved", task, None, 0.0, "above", lacks="DeRL or baselines not run three times")
-    if ours is None or theirs is None:
-        return none, 0.0
-    named = dataclasses.replace(none, subject=f"{task}, {row_name(ours.recipe)} against {row_name(theirs.recipe)}")
-    episodes = results.episodes(ours)[:evaluations]
-    pairs = [[_curves(results, case, evaluations, runs) for case in (ours, theirs)] for runs in (MEASURED, CHOOSING)]
-    saved, before = (_saved(pair[0], pair[1], episodes, LEARNT * optimal_return(task)) for pair in pairs)
-    if saved is None:
-        return dataclasses.replace(named, lacks="one of them never learnt anything"), 0.0
-    return dataclasses.replace(named, effect=saved, lacks=""), 0.0 if before is None else before.value
-
-
-def _saved(
-    ours: tuple[np.ndarray, np.ndarray], theirs: tuple[np.ndarray, np.ndarray], episodes: np.ndarray, learnt: float
-) -> Effect | None:
-    """The share of episodes saved until 90 % of what both reach; None if one of them learnt nothing."""
-    both_reach = min(float(np.nanmax(curve)) for curve, _ in (ours, theirs))
-    return None if both_reach < learnt else saving_of(ours, theirs, episodes, 0.9 * both_reach)
-
-
-def _curves(results: Results, case: Case, evaluations: int, runs: slice) -> tuple[np.ndarray, np.ndarray]:
-    """The mean of these runs, and what it would have been under other draws of them."""
-    values = _runs(results, case, evaluations)[runs]
-    return mean_without_nan(values), bootstrap_means(values, seed=seed_of(case))
-
-
-def _best(results: Results, recipes: Sequence[str], task: str, evaluations: int) -> Case | None:
-    """The case of the recipe with the highest average return in the runs that choose; three runs are needed in all."""
-    found = {case: _runs(results, case, evaluations) for case in (Case.of(recipe, task) for recipe in recipes)}
-    there = {case: float(np.nanmean(runs[CHOOSING])) for case, runs in found.items() if len(runs) > 2}
-    return max(there, key=lambda case: there[case]) if there else None
-
-
-def _runs(results: Results, case: Case, evaluations: int) -> np.ndarray:
-    """The returns of the finished runs that did not fail from the start; none if there are none."""
-    values = results.finished(case, evaluations=evaluations)
-    return np.zeros((0, evaluations)) if values is None else values[np.isfinite(values).any(1)]

@@ -3,10 +3,10 @@
 import dataclasses
 from collections.abc import Iterator
 
-from derl.analysis.claim_measures import narrower, spread_in_paper
+from derl.analysis.claim_measures import lack_of, narrower
 from derl.analysis.divergence import RECIPE, Group, Variant, main_groups
 from derl.analysis.effects import Effect, average_effect, maximum_effect
-from derl.analysis.findings import SOLVED, Finding, with_whole
+from derl.analysis.findings import ONE_RUN, SOLVED, Finding, with_whole
 from derl.analysis.frames import Results
 from derl.analysis.sensitivity import KINDS, sweep
 from derl.analysis.spreads import can_tell, deviation_gap
@@ -27,14 +27,15 @@ def closeness(results: Results, evaluations: int) -> list[Finding]:
     for group, reward in _rewards(results):
         plain, tied = Variant(0.0, 0.0, reward), Variant(*constraint(group.task), reward)
         subject = f"{row_name(RECIPE)} on {group.task}, {_reward(reward)}"
-        kl, gap, alone, length = None, None, "", _length(group, evaluations)
+        kl, gap, alone, length, lacks = None, None, "", _length(group, evaluations), NOT_BOTH
         if plain in group.cases and tied in group.cases:
+            lacks = ONE_RUN
             cases = group.cases[tied], group.cases[plain]
             kl = _kl_gap(results, *cases, length)
             gap = deviation_gap(results, *cases, length)
             alone = "" if can_tell(*(len(results.lengths(case)) for case in cases)) else ALONE
-        divergence.append(Finding(KL, subject, kl, 0.0, "below", lacks=NOT_BOTH))
-        deviation.append((Finding(DEVIATION, subject, gap, 0.0, "below", lacks=NOT_BOTH), alone))
+        divergence.append(Finding(KL, subject, kl, 0.0, "below", task=group.task, lacks=lacks))
+        deviation.append((Finding(DEVIATION, subject, gap, 0.0, "below", task=group.task, lacks=lacks), alone))
     # Where nothing was run the claim is still listed.
     divergence = divergence or [Finding(KL, row_name(RECIPE), None, 0.0, "below")]
     deviation = deviation or [(Finding(DEVIATION, row_name(RECIPE), None, 0.0, "below"), "")]
@@ -70,13 +71,11 @@ def constrained_robustness(results: Results, evaluations: int) -> list[Finding]:
             for reward in REWARDS:
                 tied = sweep(results, f"{RECIPE}-kl", task, kind, reward, evaluations)
                 finding = narrower(tied, plain)
-                known = spread_in_paper(tied, None), spread_in_paper(plain, None)
                 found.append(
                     dataclasses.replace(
                         finding,
                         measure="spread over values with constraints minus without",
                         subject=f"{row_name(RECIPE)} on {task}, {kind}, {_reward(reward)}",
-                        published=None if known[0] is None or known[1] is None else known[0] - known[1],
                     )
                 )
     return with_whole(found)
@@ -92,13 +91,14 @@ def exploration(results: Results, evaluations: int) -> list[Finding]:
             words = "constraints" if any(alphas) else "no constraints"
             subject = f"{row_name(RECIPE)} on {group.task}, {words}"
             top = None if case is None else maximum_effect(results, case, length)
-            best.append(Finding(BEST, subject, top, SOLVED, "above"))
+            lacks = "not run" if case is None else lack_of(results, case, length)
+            best.append(Finding(BEST, subject, top, SOLVED, "above", task=group.task, lacks=lacks))
             pair = [
                 None if case is None else average_effect(results, case, length, column)
                 for column in ("return", "explorer_return")
             ]
             gap = None if pair[0] is None or pair[1] is None else pair[0] - pair[1]
-            beyond.append(Finding(BEYOND, subject, gap, 0.0, "above"))
+            beyond.append(Finding(BEYOND, subject, gap, 0.0, "above", task=group.task, lacks=lacks))
     best = best or [Finding(BEST, row_name(RECIPE), None, SOLVED, "above")]
     beyond = beyond or [Finding(BEYOND, row_name(RECIPE), None, 0.0, "above")]
     return [*with_whole(best), *with_whole(beyond)]

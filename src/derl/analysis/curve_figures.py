@@ -1,4 +1,4 @@
-"""Learning curves from a frame of results: grids of tasks, normalised returns, importance weights, coverage."""
+"""Learning curves from a frame of results: grids of tasks, importance weights, coverage."""
 
 from collections.abc import Callable, Mapping, Sequence
 
@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from derl.analysis import style
-from derl.analysis.aggregates import normalised, optimal_return
+from derl.analysis.aggregates import optimal_return
 from derl.analysis.figures import draw_line
 from derl.analysis.frames import Results
 from derl.analysis.statistics import average_return, bootstrap_interval, mean_without_nan
@@ -91,15 +91,32 @@ def _best(scores: Mapping[str, Mapping[str, float]]) -> str:
     return max(gains, key=lambda recipe: gains[recipe])
 
 
-def draw_returns(axes: Axes, results: Results, task: str, looks: Mapping[str, Look]) -> None:
-    """The evaluation returns of several recipes in one task, with the optimum as a dashed line."""
+def draw_returns(
+    axes: Axes, results: Results, task: str, looks: Mapping[str, Look], stand_ins: Mapping[str, str] | None = None
+) -> None:
+    """The evaluation returns of several recipes in one task, with the optimum as a dashed line.
+
+    `stand_ins` are drawn, and named as such, in the place of recipes that were not run in this task.
+    """
     for recipe, (colour, index) in looks.items():
-        curve = curve_of(results, Case.of(recipe, task))
+        instead = (stand_ins or {}).get(recipe)
+        curve = curve_of(results, Case.of(instead or recipe, task))
         if curve is not None:
-            draw_line(axes, curve, "", row_name(recipe), colour, index)
+            name = row_name(recipe) if instead is None else f"{row_name(instead)} (no {row_name(recipe)})"
+            draw_line(axes, curve, "", name, colour, index)
     style.style_curves(axes, "")
     mark_empty(axes)
     draw_optimum(axes, task)
+
+
+def stand_ins_of(results: Results, task: str, recipes: Sequence[str]) -> dict[str, str]:
+    """For recipes that were not run in a task the best of the same algorithm that was, unless it is there anyway."""
+    found = {}
+    for recipe in recipes:
+        if Case.of(recipe, task) not in results:
+            for other in best_recipes(results, [task], [recipe.partition("-")[0]]):
+                found |= {} if other in recipes else {recipe: other}
+    return found
 
 
 def mark_empty(axes: Axes) -> None:
@@ -156,12 +173,12 @@ def outer_labels(panels: Sequence[Axes], columns: int, y: str) -> None:
 
 
 def task_grid(results: Results, tasks: Sequence[str], recipes: Sequence[str], title: str, columns: int = 3) -> Figure:
-    """A panel per task, a line per recipe."""
+    """A panel per task, a line per recipe, or of another with the same algorithm where it was not run."""
     looks, columns = looks_of(recipes), min(columns, len(tasks))
     with style.styled():
         figure, panels = grid_figure(len(tasks), columns)
         for axes, task in zip(panels, tasks, strict=True):
-            draw_returns(axes, results, task, looks)
+            draw_returns(axes, results, task, looks, stand_ins_of(results, task, recipes))
             axes.set_title(column_name(task), loc="left")
         outer_labels(panels, columns, "Return")
         figure.suptitle(title, fontsize=11.5, fontweight="bold")
@@ -196,38 +213,6 @@ def _legend_below(axes: Axes, looks: Mapping[str, Look]) -> None:
     ]
     names = [row_name(recipe) for recipe in looks]
     axes.legend(handles, names, loc="upper center", bbox_to_anchor=(0.5, -0.3), ncols=2, fontsize=8)
-
-
-def normalised_figure(results: Results, environments: Mapping[str, Sequence[str]]) -> Figure:
-    """Normalised returns over all tasks of an environment, each task weighing the same."""
-    with style.styled():
-        figure = style.new_figure(4.6 * len(environments), 3.6)
-        panels = panels_of(figure, len(environments), len(environments))
-        for axes, (environment, tasks) in zip(panels, environments.items(), strict=True):
-            for recipe, (colour, index) in looks_of(best_recipes(results, tasks)).items():
-                curve, there = normalised_curve(results, recipe, tasks)
-                partly = "" if there == len(tasks) else f" ({there} of {len(tasks)} tasks)"
-                draw_line(axes, curve, "", row_name(recipe) + partly, colour, index)
-            style.style_curves(axes, environment)
-            axes.axhline(1.0, color=style.INK, linewidth=1.1, linestyle=DASHED, zorder=1)
-            if axes.lines:
-                axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=2, fontsize=8.5)
-        panels[0].set_ylabel("Share of the best possible return")
-        figure.suptitle("Normalised evaluation returns, best bonus of each algorithm", fontsize=11.5, fontweight="bold")
-    return figure
-
-
-def normalised_curve(results: Results, recipe: str, tasks: Sequence[str]) -> tuple[pl.DataFrame, int]:
-    """The mean over tasks with its stratified interval, and how many tasks there are."""
-    cases = [case for case in (Case.of(recipe, task) for task in tasks) if case in results]
-    values = [results.values(case) for case in cases]
-    shortest = min(int(results.lengths(case).min()) for case in cases)
-    scores = [normalised(v[:, :shortest], c.task) for v, c in zip(values, cases, strict=True) if v is not None]
-    strata = np.repeat(np.arange(len(scores)), [len(s) for s in scores])
-    low, high = bootstrap_interval(np.concatenate(scores), strata=strata)
-    middle = np.mean([mean_without_nan(s) for s in scores], axis=0)
-    episodes = results.episodes(cases[0])[:shortest]
-    return pl.DataFrame({"episodes": episodes, "mean": middle, "low": low, "high": high}), len(cases)
 
 
 def weights_figure(results: Results, case: Case) -> Figure | None:

@@ -12,7 +12,6 @@ from derl.analysis.frames import Results
 from derl.analysis.statistics import (
     SAMPLES,
     bootstrap_means,
-    episodes_to,
     interval_of,
     maximum_without_nan,
     mean_without_nan,
@@ -83,12 +82,3 @@ def maximum_effect(results: Results, case: Case, evaluations: int) -> Effect | N
         return None
     curve, drawn = (normalised(c, case.task) for c in curves)
     return Effect(float(maximum_without_nan(curve)), maximum_without_nan(drawn, 1))
-
-
-def saving_of(
-    ours: tuple[np.ndarray, np.ndarray], theirs: tuple[np.ndarray, np.ndarray], episodes: np.ndarray, threshold: float
-) -> Effect:
-    """The share of episodes that ours needs less than theirs to reach a threshold. Never is as late as the end."""
-    end = float(episodes[-1])
-    needed = [np.minimum(episodes_to(c, episodes, threshold), end) for pair in (ours, theirs) for c in pair]
-    return Effect(float(1 - needed[0] / needed[2]), 1 - needed[1] / needed[3])

@@ -10,8 +10,8 @@ from typing import Literal
 
 Standing = Literal["explained", "possible", "refuted", "none"]
 STANDINGS: dict[Standing, str] = {
-    "explained": "the published number appears with a reason's option, or the paper has another for the same setting "
-    "and ours agrees with that",
+    "explained": "the published number appears with a reason's option, and that option changes our number beyond its "
+    "interval; or the paper has another for the same setting and ours agrees with that",
     "possible": "there is a reason whose option has not been run",
     "refuted": "every reason that has an option was tested, and none is it",
     "none": "there is no reason that could be tested",
@@ -30,7 +30,7 @@ class Explanation:
     option: str = ""
     """The settings that test it, if any."""
     confirmed: bool | None = None
-    """True if with that option the published number appears, False if not; None if it was not run."""
+    """True if with that option the published number appears and ours changes, False if not; None if it was not run."""
 
     @property
     def standing(self) -> Standing:

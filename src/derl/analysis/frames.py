@@ -7,8 +7,9 @@ import polars as pl
 from jaxtyping import Float
 
 from derl.analysis.curves import without_failures
-from derl.core.errors import require
+from derl.core.errors import DerlError, require
 from derl.experiments.cases import Case, case_of
+from derl.experiments.pruning import is_current
 
 NAMES = ["recipe", "task", "setting"]
 """The columns that say which case a run belongs to."""
@@ -24,10 +25,29 @@ def check_columns(frame: pl.DataFrame, name: str = "the frame") -> None:
 
 
 def newest(frame: pl.DataFrame) -> pl.DataFrame:
-    """Of every case the runs of the newest engine, if the frame knows: others computed something else."""
-    if "engine" not in frame.columns:
+    """Of every case the runs of the newest engine and configuration, if the frame knows: others are something else."""
+    if "engine" in frame.columns:
+        frame = frame.filter(pl.col("engine") == pl.col("engine").max().over(NAMES))
+    return _one_configuration(frame) if "key" in frame.columns else frame
+
+
+def _one_configuration(frame: pl.DataFrame) -> pl.DataFrame:
+    """Of a case that has two content addresses for one seed the runs whose address is that of this version.
+
+    A recipe may have changed between them, and the mean of both would be that of neither.
+    """
+    runs = frame.select(*NAMES, "seed", "key").drop_nulls("key").unique()
+    several = (pl.col("key").n_unique().over(*NAMES, "seed") > 1).any().over(NAMES)
+    doubtful = runs.filter(several)
+    if doubtful.is_empty():
         return frame
-    return frame.filter(pl.col("engine") == pl.col("engine").max().over(NAMES))
+    current = doubtful.filter(pl.Series([is_current(**row) for row in doubtful.iter_rows(named=True)]))
+    lost = doubtful.join(current, on=NAMES, how="anti").sort(NAMES)
+    if len(lost):
+        recipe, task, setting = lost.row(0)[:3]
+        name = f"{recipe} on {task}" + (f" ({setting})" if setting else "")
+        raise DerlError(f"{name} was run with several configurations, none of them this version's: give one file of it")
+    return frame.join(doubtful.join(current, on="key", how="anti"), on=[*NAMES, "key"], how="anti")
 
 
 class Results:

@@ -44,4 +44,6 @@ def improvement_table(results: Results, evaluations: int = EVALUATIONS) -> str:
         value, low, high = one.probability
         names = f"{row_name(one.recipe)} | {row_name(one.baseline)} | {one.tasks}"
         lines.append(f"| {names} | {value:.2f} ({low:.2f} to {high:.2f}) |")
-    return "\n".join(lines) if len(lines) > 2 else "Not run."
+    return (
+        "\n".join(lines) if len(lines) > 2 else "No recipe was run more than once in a task together with its baseline."
+    )

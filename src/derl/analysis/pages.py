@@ -5,6 +5,7 @@ from pathlib import Path
 
 import polars as pl
 
+from derl.analysis.cautions import cautions
 from derl.analysis.claims import STATEMENTS, Claim, claim_frame, claims, overall
 from derl.analysis.explanations import STANDINGS, why
 from derl.analysis.frames import EVALUATIONS, Results, as_results
@@ -44,7 +45,8 @@ def write_pages(
     texts = {f"{table.page}.md": page(table, judged) for table in TABLES}
     texts["claims.md"] = claims_page(tested, improvement_table(results, evaluations))
     texts["README.md"] = index_page(results, judged, tested, figures)
-    pages = [write_text(Path(folder) / name, text) for name, text in texts.items()]
+    notes = cautions(results, evaluations)
+    pages = [write_text(Path(folder) / name, cautioned(text, notes)) for name, text in texts.items()]
     return [*pages, *write_numbers(judged, tested, folder)]
 
 
@@ -52,6 +54,12 @@ def write_numbers(judged: Iterable[Verdict], tested: Iterable[Claim], folder: Pa
     """What the pages say, for programs: a row for every published number, and one for every test of a claim."""
     tables = {"verdicts.csv": verdict_frame(judged), "claims.csv": claim_frame(tested)}
     return [write_text(Path(folder) / name, table.write_csv()) for name, table in tables.items()]
+
+
+def cautioned(text: str, notes: Sequence[str]) -> str:
+    """A page with what has to be known first, below its title."""
+    title, _, rest = text.partition("\n\n")
+    return "\n\n".join([title, *(f"> **{note}**" for note in notes), rest])
 
 
 def write_text(path: Path, text: str) -> Path:
@@ -67,7 +75,7 @@ def page(table: PaperTable, judged: Iterable[Verdict]) -> str:
     there = list(grid.verdicts.values())
     parts = [
         f"# {table.title}",
-        f"`{table.command}` regenerates these numbers; this page is generated from them.",
+        _origin(table, there),
         f"Of {len(there)} published numbers {_counts(there)}. {LEGEND} "
         "Mean ± standard deviation as in the paper; **bold** is the best of ours in each "
         f"{'task' if table.best == 'column' else 'row'}, with all within its standard deviation.",
@@ -77,6 +85,12 @@ def page(table: PaperTable, judged: Iterable[Verdict]) -> str:
         "[All tables](README.md)",
     ]
     return "\n\n".join(parts) + "\n"
+
+
+def _origin(table: PaperTable, judged: Sequence[Verdict]) -> str:
+    if all(v.asked for v in judged):
+        return f"`{table.command}` regenerates these numbers; this page is generated from them."
+    return f"A shorter version of `{table.command}` made these numbers; this page is generated from them."
 
 
 def _counts(judged: Sequence[Verdict]) -> str:
@@ -97,7 +111,8 @@ def _differences(judged: Sequence[Verdict]) -> list[str]:
         interval = f"{signed(v.low)} to {signed(v.high)}"
         published = number(v.cell.mean, v.cell.std)
         cells = [plain_row(v.cell.row), v.cell.column, number(*v.ours), interval, published, str(v.seeds)]
-        lines.append("| " + " | ".join([*cells, f"**{v.standing}**", why(v.explanations)]) + " |")
+        words = [f"**{v.standing}**", why(v.explanations)] if v.asked else ["", ""]
+        lines.append("| " + " | ".join([*cells, *words]) + " |")
     named = {e.name: e for v in differing for e in v.explanations if e.kind != "paper"}
     texts = [f"- *{e.name}*: {e.text} {_tests_it(e.option)}" for e in named.values()]
     return ["## Differences", "\n".join(lines), *(["\n".join(texts)] if texts else [])]
@@ -109,7 +124,7 @@ def _tests_it(option: str) -> str:
 
 def _notes(judged: Sequence[Verdict]) -> list[str]:
     noted = [f"- {plain_row(v.cell.row)}, {v.cell.column}: {v.note}" for v in judged if v.note]
-    return ["## Unfinished or failed", "\n".join(noted)] if noted else []
+    return ["## Unfinished, failed, or of few runs", "\n".join(noted)] if noted else []
 
 
 def index_page(results: Results, judged: Sequence[Verdict], tested: Sequence[Claim], figures: str | None = None) -> str:
@@ -128,10 +143,9 @@ def index_page(results: Results, judged: Sequence[Verdict], tested: Sequence[Cla
         _tables_table(judged),
         "## Commands",
         "\n".join(["| command | |", "|---|---|", *(f"| `derl reproduce {k}` | {v} |" for k, v in texts)]),
-        "## Why numbers differ",
-        _standings_table(judged),
-        _reasons_table(judged),
     ]
+    if all(v.asked for v in judged):
+        parts += ["## Why numbers differ", _standings_table(judged), _reasons_table(judged)]
     return "\n\n".join(parts) + "\n"
 
 

@@ -8,19 +8,20 @@ from matplotlib.figure import Figure
 
 from derl.analysis import style
 from derl.analysis.aggregate_figures import aggregates_figure
+from derl.analysis.cautions import cautions
 from derl.analysis.curve_figures import (
     ALGORITHMS,
     best_recipes,
     coverage_figure,
     family_grid,
-    normalised_figure,
     task_grid,
     weights_figure,
 )
 from derl.analysis.divergence import main_groups
 from derl.analysis.frames import EVALUATIONS, Results, as_results
 from derl.analysis.kl_figures import coefficients_figure, four_panels, pair_figure
-from derl.analysis.pages import write_pages, write_text
+from derl.analysis.normalised_figures import normalised_figure
+from derl.analysis.pages import cautioned, write_pages, write_text
 from derl.analysis.sensitivity import KINDS
 from derl.analysis.sensitivity_figures import sensitivity_figure
 from derl.envs.registry import PAPER_TASKS
@@ -56,7 +57,8 @@ def write_figures(frame: pl.DataFrame | Results, folder: Path | str, *, evaluati
         lines += [f"## {caption}", f"![{caption}]({name}.png)", f"[PDF]({name}.pdf)"]
     if missing:
         lines += ["## Not run", "\n".join(missing)]
-    return [*paths, write_text(Path(folder) / "README.md", "\n\n".join(lines) + "\n")]
+    text = cautioned("\n\n".join(lines) + "\n", cautions(results, evaluations))
+    return [*paths, write_text(Path(folder) / "README.md", text)]
 
 
 def write_all(frame: pl.DataFrame | Results, folder: Path | str, *, evaluations: int = EVALUATIONS) -> list[Path]:

@@ -7,7 +7,7 @@ import polars as pl
 
 from derl.analysis.curves import summarise
 from derl.experiments.cases import Case, case_of
-from derl.experiments.grids import GRIDS, best_configuration
+from derl.experiments.grids import GRIDS, best_configuration, standing_in_grid
 from derl.experiments.paper import row_name
 
 
@@ -43,11 +43,11 @@ def _choice(recipe: str, task: str, scores: dict[Case, tuple[float, float]]) -> 
     best = best_configuration(scores)
     own = Case.of(recipe, task).config()
     papers = [case for case in scores if case.config() == own]
-    ranked = sorted(scores.values(), key=lambda s: (round(s[0], 2), s[1]), reverse=True)
+    ranked = sorted(map(standing_in_grid, scores.values()), reverse=True)
     if not papers:
         return Choice(recipe, task, len(scores), best, *scores[best], None)
     score = scores[papers[0]]
-    return Choice(recipe, task, len(scores), best, *scores[best], 1 + ranked.index(score), *score)
+    return Choice(recipe, task, len(scores), best, *scores[best], 1 + ranked.index(standing_in_grid(score)), *score)
 
 
 def selection_page(chosen: Sequence[Choice]) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 
 from derl.analysis.effects import Effect, average_effect
 from derl.analysis.frames import EVALUATIONS, Results
-from derl.analysis.spreads import Runs, run_averages, spread_of
+from derl.analysis.spreads import Runs, run_averages, single_average, spread_of
 from derl.experiments.cases import Case
 from derl.experiments.paper import (
     INCREMENTS,
@@ -41,6 +41,8 @@ class Sweep:
     """The same of every run."""
     missing: tuple[float, ...]
     """The values that were not run."""
+    once: Mapping[float, float]
+    """The average return at the values with a single finished run, normalised. Nobody knows how sure it is."""
 
     @property
     def name(self) -> str:
@@ -90,15 +92,17 @@ def sweep(
     results: Results, recipe: str, task: str, kind: Kind, reward: str = "both", evaluations: int = EVALUATIONS
 ) -> Sweep:
     """What there is of a recipe's sweep."""
-    effects, runs, missing = {}, {}, []
+    effects, runs, missing, once = {}, {}, [], {}
     for value in swept_values(recipe, kind):
         case = swept_case(recipe, task, kind, value, reward)
         effect, averages = average_effect(results, case, evaluations), run_averages(results, case, evaluations)
-        if effect is None or averages is None:
-            missing.append(value)
-        else:
+        if effect is not None and averages is not None:
             effects[value], runs[value] = effect, averages
-    return Sweep(recipe, task, kind, reward, effects, runs, tuple(missing))
+        elif (only := single_average(results, case, evaluations)) is not None:
+            once[value] = only
+        else:
+            missing.append(value)
+    return Sweep(recipe, task, kind, reward, effects, runs, tuple(missing), once)
 
 
 @cache

@@ -31,7 +31,7 @@ def sensitivity_figure(
         for reward in _rewards(recipe, rewards)
     ]
     # One value is the recipe as it is, which is there without any sweep.
-    if not any(len(swept.effects) > 1 for swept in sweeps):
+    if not any(len(swept.effects) + len(swept.once) > 1 for swept in sweeps):
         return None
     with style.styled():
         rows = -(-len(sweeps) // columns)
@@ -63,6 +63,7 @@ def _range(sweeps: Sequence[Sweep], task: str) -> tuple[float, float]:
     """One scale for all panels, from the lowest number there is to a little above the optimum."""
     best = optimal_return(task)
     lowest = [effect.estimate().low * best for swept in sweeps for effect in swept.effects.values()]
+    lowest += [value * best for swept in sweeps for value in swept.once.values()]
     published = [value for swept in sweeps for value in published_values(swept).values()]
     low = min([0.0, *lowest, *published])
     return low - 0.06 * best if low < 0 else -0.02 * best, 1.06 * best
@@ -76,6 +77,11 @@ def draw_bars(axes: Axes, swept: Sweep) -> None:
     shades = [to_hex(c) for c in style.heat_map()(np.linspace(0.2, 0.7, len(values)))]
     for i, value in enumerate(values):
         effect = swept.effects.get(value)
+        if value in swept.once:
+            # Pale and without an interval: one run does not tell how sure it is.
+            axes.barh(i, best * swept.once[value], height=0.72, color=shades[i], alpha=0.45)
+            axes.text(0.02 * best, i, "one run", fontsize=7, color=style.INK, va="center")
+            continue
         if effect is None:
             # Beside the published number, not on it.
             place = 0.02 if published.get(value, best) > 0.4 * best else 0.5

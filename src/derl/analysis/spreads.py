@@ -24,11 +24,21 @@ DIGITS = 6
 
 def run_averages(results: Results, case: Case, evaluations: int) -> Runs | None:
     """Every run's average return, normalised; None with fewer than two runs."""
+    averages = _averages(results, case, evaluations)
+    return averages if len(averages) >= 2 else None
+
+
+def single_average(results: Results, case: Case, evaluations: int) -> float | None:
+    """The average return of a case's only run, normalised; None if it has none or several."""
+    averages = _averages(results, case, evaluations)
+    return float(averages[0]) if len(averages) == 1 else None
+
+
+def _averages(results: Results, case: Case, evaluations: int) -> Runs:
     values = results.finished(case, evaluations=evaluations)
     if values is None:
-        return None
-    averages = mean_without_nan(values[np.isfinite(values).any(1)], 1)
-    return normalised(averages, case.task) if len(averages) >= 2 else None
+        return np.zeros(0)
+    return normalised(mean_without_nan(values[np.isfinite(values).any(1)], 1), case.task)
 
 
 def spread_of(runs: Mapping[Case, Runs], samples: int = SAMPLES) -> Effect:

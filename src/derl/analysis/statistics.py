@@ -192,13 +192,22 @@ def maximum_without_nan(values: Float[np.ndarray, "..."], axis: int = 0) -> Floa
     return np.where(finite.any(axis), np.where(finite, values, -np.inf).max(axis), np.nan)
 
 
-def episodes_to(
-    curves: Float[np.ndarray, "... evaluations"], episodes: ArrayLike, threshold: float
+def episodes_to_hold(
+    curves: Float[np.ndarray, "... evaluations"], episodes: ArrayLike, threshold: ArrayLike, share: float = 0.9
 ) -> Float[np.ndarray, "..."]:
-    """The training episodes after which each curve first reaches a threshold; infinite if it never does."""
-    reached = np.where(np.isfinite(curves), curves, -np.inf) >= threshold
-    first = np.asarray(episodes, np.float64)[reached.argmax(-1)]
-    return np.where(reached.any(-1), first, np.inf)
+    """The training episodes after which each curve first holds a threshold (or its own); infinite if it never does.
+
+    It does from where it reaches it three times in a row and, of all that follows, `share` or more does as well. A
+    single good evaluation, which an untrained policy may have by luck, holds nothing.
+    """
+    reached = np.where(np.isfinite(curves), curves, -np.inf) >= np.asarray(threshold)[..., None]
+    left = np.arange(reached.shape[-1], 0, -1)
+    # What comes after the end is taken for reached.
+    padded = np.concatenate([reached, np.ones((*reached.shape[:-1], 2), bool)], -1)
+    row = padded[..., :-2] & padded[..., 1:-1] & padded[..., 2:]
+    held = row & (np.cumsum(reached[..., ::-1], -1)[..., ::-1] >= share * left - 1e-9)
+    first = np.asarray(episodes, np.float64)[held.argmax(-1)]
+    return np.where(held.any(-1), first, np.inf)
 
 
 def _runs_by_evaluations(returns: ArrayLike) -> Float[np.ndarray, "runs evaluations"]:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import Literal
 
 from derl.analysis.numbers import signed
-from derl.analysis.verdicts import Outcome, Verdict, count_outcomes
+from derl.analysis.verdicts import DRAWN, Outcome, Verdict, count_outcomes
 from derl.core.errors import UnknownNameError
 
 MARKS: dict[Outcome, str] = {"consistent": "✓", "differs": "≠", "not run": "·"}
@@ -23,7 +23,11 @@ TEX = {
     "$": "",
     "=": " = ",
 }
-LEGEND = "✓ consistent with the published number, ≠ differs from it, · not run."
+LEGEND = (
+    "✓ consistent with the published number, ≠ differs from it, · not run. A small number at a mark: so many runs, "
+    "where they are not the paper's five; below three there is little to go by."
+)
+SMALL = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -134,6 +138,11 @@ def number(value: float, std: float) -> str:
     return f"{signed(value)} ± {signed(std)}"
 
 
+def mark_of(outcome: Outcome, runs: int) -> str:
+    """The mark of a verdict, with the number of runs where it is not the paper's."""
+    return MARKS[outcome] + ("" if runs in (0, DRAWN) else str(runs).translate(SMALL))
+
+
 def plain_row(row: str) -> str:
     """A row's name without the paper's TeX: `$\\alpha_\\beta=0.1$` is αᵦ = 0.1."""
     for tex, symbol in TEX.items():
@@ -161,7 +170,7 @@ def _markdown_cell(grid: Grid, row: str, column: str) -> str:
     if (row, column) in grid.bold:
         ours = f"**{ours}**"
     published = f"*{number(verdict.cell.mean, verdict.cell.std)}*"
-    return f"{ours} {MARKS[verdict.outcome]}<br>{published}".strip()
+    return f"{ours} {mark_of(verdict.outcome, verdict.seeds)}<br>{published}".strip()
 
 
 def text(grid: Grid) -> str:
@@ -170,8 +179,7 @@ def text(grid: Grid) -> str:
     for row in grid.rows:
         there = [grid.verdicts.get((row, column)) for column in grid.columns]
         table.append([plain_row(row), *("" if v is None else _text_cell(grid, v) for v in there)])
-        # Two blanks in the place of the mark, so that numbers stand below each other.
-        table.append(["  published", *("" if v is None else number(v.cell.mean, v.cell.std) + "  " for v in there)])
+        table.append(["  published", *("" if v is None else _published(v) for v in there)])
     widths = [max(len(line[i]) for line in table) for i in range(len(grid.columns) + 1)]
     lines = [
         "  ".join([line[0].ljust(widths[0]), *(part.rjust(w) for part, w in zip(line[1:], widths[1:], strict=True))])
@@ -181,8 +189,14 @@ def text(grid: Grid) -> str:
     return "\n".join([*(line.rstrip() for line in lines), counts])
 
 
+def _published(verdict: Verdict) -> str:
+    """With blanks in the place of the mark, so that numbers stand below each other."""
+    mark = mark_of(verdict.outcome, verdict.seeds)
+    return number(verdict.cell.mean, verdict.cell.std) + " " * (1 + len(mark))
+
+
 def _text_cell(grid: Grid, verdict: Verdict) -> str:
     if verdict.ours is None:
         return MARKS["not run"]
     best = "*" if (verdict.cell.row, verdict.cell.column) in grid.bold else ""
-    return f"{best}{number(*verdict.ours)} {MARKS[verdict.outcome]}"
+    return f"{best}{number(*verdict.ours)} {mark_of(verdict.outcome, verdict.seeds)}"

@@ -15,6 +15,7 @@ import numpy as np
 import polars as pl
 from jaxtyping import Float
 
+from derl.analysis.cautions import trained_for_less
 from derl.analysis.explanations import STANDINGS, Explanation, Standing, ranked, standing_of
 from derl.analysis.frames import EVALUATIONS, Results, as_results
 from derl.analysis.reasons import Reason, reasons_for
@@ -36,6 +37,8 @@ Outcome = Literal["consistent", "differs", "not run"]
 OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
 DRAWN = 5
 """The runs behind a published number."""
+ENOUGH_RUNS = 3
+"""Below so many runs an interval says little: that of one run has no width at all."""
 TOLERANCE = 0.02
 """What is added at both ends of the interval: published numbers are rounded, and some of ours hardly vary."""
 
@@ -55,12 +58,15 @@ class Verdict:
     explanations: tuple[Explanation, ...] = ()
     """Of a difference alone: all reasons there are, the best first, and those that were tested and failed."""
     note: str = ""
-    """What is missing."""
+    """What is missing, and whether there are too few runs to go by."""
+
+    asked: bool = True
+    """Whether reasons were looked for. They are not for training of another length, which is a reason by itself."""
 
     @property
     def standing(self) -> Standing | None:
-        """How well a difference is explained; None if there is none."""
-        return standing_of(self.explanations) if self.outcome == "differs" else None
+        """How well a difference is explained; None if there is none, or nobody asked."""
+        return standing_of(self.explanations) if self.outcome == "differs" and self.asked else None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -84,7 +90,7 @@ def verdicts(
     published = cells() if published is None else published
     wanted: set[tuple[Case, Statistic]] = {(cell.case, cell.statistic) for cell in published}
     ours = our_numbers(results, wanted, evaluations)
-    judge = _Judge(results, ours, published, evaluations)
+    judge = _Judge(results, ours, published, evaluations, asks=not trained_for_less(results))
     return [judge(cell) for cell in published]
 
 
@@ -120,8 +126,8 @@ def interval_of_five(returns: Float[np.ndarray, "runs evaluations"], statistic: 
 class _Judge:
     """Applies the rule to one number after the other."""
 
-    def __init__(self, results: Results, ours: dict, published: Sequence[Cell], evaluations: int):
-        self.results, self.ours, self.evaluations = results, ours, evaluations
+    def __init__(self, results: Results, ours: dict, published: Sequence[Cell], evaluations: int, asks: bool):
+        self.results, self.ours, self.evaluations, self.asks = results, ours, evaluations, asks
         self.notes: dict[Case, str] = {}
         self.same: dict[tuple[Case, Statistic], list[Cell]] = defaultdict(list)
         for cell in published:
@@ -135,10 +141,12 @@ class _Judge:
         if ours is None:
             return Verdict(cell, "not run", note=note)
         consistent = ours.agrees_with(cell.mean)
-        explanations = () if consistent else self.explain(cell, ours)
+        explanations = self.explain(cell, ours) if self.asks and not consistent else ()
         outcome = "consistent" if consistent else "differs"
         low, high = map(float, ours.interval)
-        return Verdict(cell, outcome, ours.seeds, ours.score, low, high, explanations, note)
+        few = f"from {ours.seeds} {'run' if ours.seeds == 1 else 'runs'} only" if ours.seeds < ENOUGH_RUNS else ""
+        note = "; ".join(filter(None, (note, few)))
+        return Verdict(cell, outcome, ours.seeds, ours.score, low, high, explanations, note, self.asks)
 
     def missing(self, case: Case) -> str:
         """What a number lacks."""
@@ -154,23 +162,27 @@ class _Judge:
 
     def explain(self, cell: Cell, ours: Ours) -> tuple[Explanation, ...]:
         """Everything that could be the reason for a difference, tested as far as its option was run."""
-        found = [self.explanation(reason, cell) for reason in reasons_for(cell)]
+        found = [self.explanation(reason, cell, ours) for reason in reasons_for(cell)]
         others = [c for c in self.same[cell.case, cell.statistic] if c is not cell and ours.agrees_with(c.mean)]
         if others:
             text = f"The paper has {others[0].mean:.2f} for the same setting in {others[0].table}; ours agrees with it."
             found.append(Explanation("another number in the paper", text, "paper"))
         return ranked(found)
 
-    def explanation(self, reason: Reason, cell: Cell) -> Explanation:
-        """A reason, and whether the published number appears with its option switched on."""
+    def explanation(self, reason: Reason, cell: Cell, ours: Ours) -> Explanation:
+        """A reason, and whether the published number appears with its option switched on, and because of it.
+
+        An option that changes nothing has seeds of its own, with which a number may appear as well as with others.
+        """
         tested = reason.test(cell.case)
         confirmed = None
         if tested is not None and tested in self.results:
             there = our_numbers(self.results, [(tested, cell.statistic)], self.evaluations)
             if there:
-                confirmed = there[tested, cell.statistic].agrees_with(cell.mean)
-        option = reason.option_text if tested is not None else ""
-        return Explanation(reason.name, reason.text, reason.kind, option, confirmed)
+                option = there[tested, cell.statistic]
+                confirmed = option.agrees_with(cell.mean) and not ours.agrees_with(option.score.value)
+        text = reason.option_text if tested is not None else ""
+        return Explanation(reason.name, reason.text, reason.kind, text, confirmed)
 
 
 def count_outcomes(judged: Iterable[Verdict]) -> dict[Outcome, int]:

@@ -30,7 +30,7 @@ class Report:
     csv: Path | None = None
     """A folder for verdicts.csv and claims.csv, which say for programs what the page says for people."""
     evaluations: int = EVALUATIONS
-    """A run counts in tables and claims once it has had so many evaluations, and so many of them count."""
+    """A run counts in tables and claims once it has had so many evaluations, and only its first so many count."""
 
     def execute(self) -> Path:
         """Read, and write the page."""
@@ -40,7 +40,7 @@ class Report:
         frame = newest(whole)
         left_out = whole["run"].n_unique() - frame["run"].n_unique()
         if left_out:
-            console.print(f"{left_out} runs of older engines are left out, because there are newer ones")
+            console.print(f"{left_out} runs of older engines or recipes are left out, because there are newer ones")
         if self.csv is not None:
             paper = of_the_paper(grouped_results(frame))
             judged = verdicts(paper, evaluations=self.evaluations)

@@ -1,5 +1,6 @@
 """Appendix A as data: the grids of hyper-parameters the paper searched, and its rule for choosing among them."""
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 
 from derl.experiments.cases import Case, Setting
@@ -71,4 +72,10 @@ def best_configuration(scores: Mapping[Case, tuple[float, float]]) -> Case:
     `scores` holds (maximum, average) of each configuration. Returns are compared as the paper prints them, to two
     digits: else equals would hardly ever occur and the average never count.
     """
-    return max(scores, key=lambda case: (round(scores[case][0], 2), scores[case][1]))
+    return max(scores, key=lambda case: standing_in_grid(scores[case]))
+
+
+def standing_in_grid(score: tuple[float, float]) -> tuple[float, float]:
+    """What configurations are sorted by. One whose runs all failed has no score, and comes last."""
+    maximum, average = (-math.inf if math.isnan(x) else x for x in score)
+    return (round(maximum, 2) if math.isfinite(maximum) else maximum), average

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import polars as pl
 
+from derl.analysis.cautions import cautions
 from derl.analysis.claims import Claim
 from derl.analysis.claims import claims as paper_claims
 from derl.analysis.frames import EVALUATIONS
@@ -37,7 +38,7 @@ def write_report(
     paper = of_the_paper(results)
     tables = paper_tables(paper, evaluations) if tables is None else tables
     claims = paper_claims(paper, evaluations=evaluations) if claims is None else claims
-    page = build_page(results, paper, tables, claims, title, facts or Facts())
+    page = build_page(results, paper, tables, claims, title, facts or Facts(), cautions(paper, evaluations))
     path = Path(path)
     with writing(path):
         write_atomically(path, page.encode())

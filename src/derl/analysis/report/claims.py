@@ -3,11 +3,12 @@
 from collections.abc import Sequence
 
 from derl.analysis.aggregates import Estimate
-from derl.analysis.claims import STATEMENTS, Claim, Outcome
+from derl.analysis.claims import STATEMENTS, Claim
+from derl.analysis.findings import Outcome
 from derl.analysis.report.html import Html, h, number, plural
 
-CLASSES: dict[Outcome, str] = {"holds": "ok", "does not hold": "off", "not enough data": "none"}
-MARKS: dict[Outcome, str] = {"holds": "✓", "does not hold": "✗", "not enough data": "–"}
+CLASSES: dict[Outcome, str] = {"holds": "ok", "does not hold": "off", "mixed": "off", "not enough data": "none"}
+MARKS: dict[Outcome, str] = {"holds": "✓", "does not hold": "✗", "mixed": "±", "not enough data": "–"}
 
 
 def claims_section(tests: Sequence[Claim]) -> Html:

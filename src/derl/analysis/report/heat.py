@@ -28,6 +28,7 @@ class Cell(NamedTuple):
     verdict: Outcome | None = None
     case: int | None = None
     bold: bool = False
+    runs: int = 0
 
 
 def shade(value: float | None, best: float) -> str:
@@ -53,7 +54,7 @@ def cell_of(value: Number, best: float, row: str, column: str, case: int | None)
         (number(value.published), shade(value.published, best)),
         (_signed(gap), difference_shade(gap, best)),
     )
-    return Cell(views, tip_of(value, row, column, gap), value.verdict, case, value.bold)
+    return Cell(views, tip_of(value, row, column, gap), value.verdict, case, value.bold, value.seeds)
 
 
 def tip_of(value: Number, row: str, column: str, gap: float | None) -> list[str]:
@@ -100,7 +101,7 @@ def heat_table(
 def _td(cell: Cell) -> Html:
     text, level = cell.views[0]
     kind = CLASSES[cell.verdict] if cell.verdict else None
-    mark = MARKS[cell.verdict] if cell.verdict else ""
+    mark = "" if cell.verdict in (None, "not run") else tables.mark_of(cell.verdict, cell.runs)
     return h(
         "td",
         h("span", text, class_="v"),

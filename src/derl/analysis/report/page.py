@@ -26,9 +26,15 @@ def asset(name: str) -> str:
 
 
 def build_page(
-    results: Results, paper: Results, tables: Sequence[Table], claims: Sequence[Claim], title: str, facts: Facts
+    results: Results,
+    paper: Results,
+    tables: Sequence[Table],
+    claims: Sequence[Claim],
+    title: str,
+    facts: Facts,
+    notes: Sequence[str] = (),
 ) -> str:
-    """The page as text. `paper` are those of the results that the paper has as well."""
+    """The page as text. `paper` are those of the results that the paper has as well, `notes` come before everything."""
     frame = results.frame
     series = pack_series(results)
     places = case_places(series)
@@ -37,6 +43,7 @@ def build_page(
         _header(title),
         h(
             "main",
+            [h("p", note, class_="caution", role="note") for note in notes],
             _section("about", "What this is", _about(), _headlines(frame, tables, facts)),
             _section("tables", "The paper's tables", _intro("tables"), sections.tables_section(tables, places)),
             _section("curves", "Learning curves", _intro("curves"), _charts("curve")),

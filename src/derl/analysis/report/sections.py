@@ -148,5 +148,6 @@ def heat_legend() -> Html:
         h("span", h("b", "✓"), " consistent"),
         h("span", h("b", MARKS["differs"]), " differs"),
         h("span", h("i", class_="swatch none"), " not run"),
+        h("span", h("b", "✓₂"), " of two runs instead of the paper's five"),
         class_="legend",
     )

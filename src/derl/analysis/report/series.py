@@ -27,6 +27,10 @@ OF_CONSTRAINTS = ("return", "explorer_return", "log_importance_weight", "kl")
 """What is kept of cases with changed settings, of which there are several times as many as recipes and tasks."""
 
 
+MOST_POINTS = 1000
+"""Of a longer curve so many evaluations are drawn, evenly spread: a screen has no more."""
+
+
 class Curves(NamedTuple):
     """The curves of a case, by metric: runs x evaluations, and the ends of the band of their mean."""
 
@@ -71,10 +75,21 @@ def pack_series(results: Results) -> dict[str, Any]:
 
 
 def _curves(results: Results, case: Case) -> Curves:
-    metrics = {name: results.values(case, name) for name in _metrics(case)}
+    metrics = {name: _drawn(results, case, name) for name in _metrics(case)}
     known = {name: (values, *bootstrap_interval(values)) for name, values in metrics.items() if values is not None}
     seeds = results.seeds(case).tolist()
     return Curves(case.recipe, case.task, case.setting, seeds, _episodes(results, case), known)
+
+
+def _drawn(results: Results, case: Case, column: str = "return") -> np.ndarray | None:
+    values = results.values(case, column)
+    return None if values is None else values[:, places(values.shape[1])]
+
+
+def places(evaluations: int) -> np.ndarray:
+    """Which of so many evaluations are drawn: the first, the last, and what lies evenly between."""
+    most = min(evaluations, MOST_POINTS)
+    return np.unique(np.linspace(0, evaluations - 1, most).round().astype(int))
 
 
 def whole_families(results: Results) -> list[Curves]:
@@ -94,7 +109,7 @@ def whole_families(results: Results) -> list[Curves]:
             same = all(results.seeds(c).tolist() == seeds and _episodes(results, c) == episodes for c in cases)
             if not same:
                 continue
-            returns = [results.values(case) for case in cases]
+            returns = [_drawn(results, case) for case in cases]
             stacked = [normalised(v, task) for v, task in zip(returns, tasks, strict=True) if v is not None]
             strata = np.repeat(np.arange(len(tasks)), len(seeds))
             low, high = bootstrap_interval(np.concatenate(stacked), strata=strata)
@@ -134,4 +149,5 @@ def _metrics(case: Case) -> tuple[str, ...]:
 
 
 def _episodes(results: Results, case: Case) -> tuple[int, ...]:
-    return tuple(int(x) if x == x else 0 for x in np.round(results.episodes(case)))
+    episodes = np.round(results.episodes(case))
+    return tuple(int(x) if x == x else 0 for x in episodes[places(len(episodes))])

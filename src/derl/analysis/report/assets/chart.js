@@ -107,7 +107,8 @@ class Chart {
     this.x = (v) => +(MARGIN.left + pad + ((place(v) - x0) / (x1 - x0 || 1)) * (inner - 2 * pad)).toFixed(2);
     const all = spec.lines.flatMap((l) => [l.y, l.low, l.high, l.hollow, ...(l.faint || [])].flatMap((v) => (v ? [...v] : [])));
     const shown = all.concat(spec.best ?? [], spec.zero ? 0 : []).filter(known);
-    let [low, high] = shown.length ? [Math.min(...shown), Math.max(...shown)] : [0, 1];
+    // Not Math.min(...shown): a hundred thousand arguments are more than a call can take.
+    let [low, high] = shown.length ? shown.reduce(([least, most], v) => [v < least ? v : least, v > most ? v : most], [shown[0], shown[0]]) : [0, 1];
     if (high - low < 1e-9) [low, high] = [low - 0.5, high + 0.5];
     [low, high] = [low - (high - low) * 0.04, high + (high - low) * 0.06];
     this.y = (v) => +(HEIGHT - MARGIN.bottom - ((v - low) / (high - low)) * (HEIGHT - MARGIN.top - MARGIN.bottom)).toFixed(2);
