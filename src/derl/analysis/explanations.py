@@ -10,9 +10,10 @@ from typing import Literal
 
 Standing = Literal["explained", "possible", "refuted", "none"]
 STANDINGS: dict[Standing, str] = {
-    "explained": "the published number appears with a reason's option, and that option changes our number beyond its "
-    "interval; or the paper has another for the same setting and ours agrees with that",
-    "possible": "there is a reason whose option has not been run",
+    "explained": "the published number appears with a reason's option, and that option changes our number: its "
+    "mean lies outside our interval, and by more than seeds would make (all runs dealt anew, 5 %); or the paper has "
+    "another for the same setting and ours agrees with that",
+    "possible": "there is a reason whose option has not been run, or with too few runs to tell",
     "refuted": "every reason that has an option was tested, and none is it",
     "none": "there is no reason that could be tested",
 }
@@ -30,7 +31,7 @@ class Explanation:
     option: str = ""
     """The settings that test it, if any."""
     confirmed: bool | None = None
-    """True if with that option the published number appears and ours changes, False if not; None if it was not run."""
+    """True if with that option the published number appears and ours changes, False if not; None if nobody can say."""
 
     @property
     def standing(self) -> Standing:

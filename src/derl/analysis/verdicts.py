@@ -19,7 +19,10 @@ from derl.analysis.cautions import trained_for_less
 from derl.analysis.explanations import STANDINGS, Explanation, Standing, ranked, standing_of
 from derl.analysis.frames import EVALUATIONS, Results, as_results
 from derl.analysis.reasons import Reason, reasons_for
+from derl.analysis.spreads import can_tell
 from derl.analysis.statistics import (
+    LEVEL,
+    SAMPLES,
     Interval,
     Score,
     average_return,
@@ -119,8 +122,29 @@ def interval_of_five(returns: Float[np.ndarray, "runs evaluations"], statistic: 
     returns = returns[np.isfinite(returns).any(1)]
     ways, times = ways_of_drawing(len(returns), DRAWN)
     curves = means_of(ways, returns)
-    values = mean_without_nan(curves, 1) if statistic == "average" else maximum_without_nan(curves, 1)
-    return repeated_interval(values, times)
+    return repeated_interval(_statistic_of(curves, statistic), times)
+
+
+def _statistic_of(curves: Float[np.ndarray, "ways evaluations"], statistic: Statistic) -> Float[np.ndarray, " ways"]:
+    return mean_without_nan(curves, 1) if statistic == "average" else maximum_without_nan(curves, 1)
+
+
+def changes(
+    ours: Float[np.ndarray, "runs evaluations"], option: Float[np.ndarray, "others evaluations"], statistic: Statistic
+) -> bool | None:
+    """Whether an option's runs differ from ours by more than seeds make them; None if there are too few runs to tell.
+
+    All runs are dealt anew to the two sides. If the option does nothing, every deal is as good as the one we have.
+    """
+    ours, option = (side[np.isfinite(side).any(1)] for side in (ours, option))
+    if not can_tell(len(ours), len(option)):
+        return None
+    together = np.concatenate([ours, option])
+    dealt = np.random.default_rng(0).random((SAMPLES, len(together))).argsort(1) < len(ours)
+    sides = np.concatenate([np.arange(len(together))[None] < len(ours), dealt])
+    one, other = (_statistic_of(means_of(side.astype(np.float64), together), statistic) for side in (sides, ~sides))
+    gaps = np.abs(one - other)
+    return bool((gaps[1:] >= gaps[0] - 1e-9).mean() < 1 - LEVEL)
 
 
 class _Judge:
@@ -139,7 +163,7 @@ class _Judge:
             self.notes[cell.case] = self.missing(cell.case)
         note = self.notes[cell.case]
         if ours is None:
-            return Verdict(cell, "not run", note=note)
+            return Verdict(cell, "not run", note=note, asked=self.asks)
         consistent = ours.agrees_with(cell.mean)
         explanations = self.explain(cell, ours) if self.asks and not consistent else ()
         outcome = "consistent" if consistent else "differs"
@@ -175,14 +199,22 @@ class _Judge:
         An option that changes nothing has seeds of its own, with which a number may appear as well as with others.
         """
         tested = reason.test(cell.case)
-        confirmed = None
-        if tested is not None and tested in self.results:
-            there = our_numbers(self.results, [(tested, cell.statistic)], self.evaluations)
-            if there:
-                option = there[tested, cell.statistic]
-                confirmed = option.agrees_with(cell.mean) and not ours.agrees_with(option.score.value)
+        confirmed = None if tested is None else self.confirms(tested, cell, ours)
         text = reason.option_text if tested is not None else ""
         return Explanation(reason.name, reason.text, reason.kind, text, confirmed)
+
+    def confirms(self, tested: Case, cell: Cell, ours: Ours) -> bool | None:
+        """Whether a case that tests a reason has the published number and ours has another; None if nobody can say."""
+        there = our_numbers(self.results, [(tested, cell.statistic)], self.evaluations)
+        if not there:
+            return None
+        option = there[tested, cell.statistic]
+        if not option.agrees_with(cell.mean) or ours.agrees_with(option.score.value):
+            return False
+        sides = [self.results.finished(case, evaluations=self.evaluations) for case in (cell.case, tested)]
+        assert sides[0] is not None
+        assert sides[1] is not None
+        return changes(sides[0], sides[1], cell.statistic)
 
 
 def count_outcomes(judged: Iterable[Verdict]) -> dict[Outcome, int]:
