@@ -194,9 +194,10 @@ CURVES = (
 TIME = (
     "A run's share of the core time of the population it was trained in, compilation included, spread evenly over its "
     "evaluations, on machines that were not idle: an order of magnitude, not a benchmark. Dashes are the published "
-    "averages again, where the paper's own code gets to its 100,000 episodes: by its speed on one core of such a "
-    "machine, which is known for ten of its 18 algorithms. Grey lines are reruns whose time was taken: a step of "
-    "`derl` costs about a hundred times a step of A2C here, and it needs far fewer of them."
+    "averages again, where the paper's own code gets to its 100,000 episodes, by its speed on one core of such a "
+    "machine: measured for ten of its 18 algorithms, and for the others that of the same algorithm with Count. Grey "
+    "lines are reruns here whose time was taken: a step of `derl` costs about a hundred times a step of A2C, and it "
+    "needs far fewer of them."
 )
 
 SENSITIVITY = (

@@ -79,19 +79,13 @@ def curves_figure(results: Results, paper: Results | None, axis: Axis = "episode
 
 
 def published_points(task: str, axis: Axis) -> list[tuple[float, float]]:
-    """The published averages of a task, after all episodes, or after the time these take the paper's own code.
-
-    Over time only those of the ten rows whose speed was measured.
-    """
+    """The published averages of a task, after all episodes, or after the time these take the paper's own code."""
     points = []
     for cell in cells():
         if cell.table in AVERAGES and cell.case.task == task:
-            config = cell.case.config()
-            speed = reference_speed(cell.case.recipe, task)
-            if axis == "episodes":
-                points.append((float(config.protocol.episodes), cell.mean))
-            elif speed is not None:
-                points.append((config.protocol.budget(config.make_env())[0] / speed, cell.mean))
+            protocol, env = cell.case.config().protocol, cell.case.config().make_env()
+            seconds = protocol.budget(env)[0] / reference_speed(cell.case.recipe, task)
+            points.append((float(protocol.episodes) if axis == "episodes" else seconds, cell.mean))
     return points
 
 
