@@ -260,6 +260,7 @@ def test_the_papers_experiment_end_to_end(tmp_path, capsys):
     assert "expect differences" in text
     assert (out / "report.html").stat().st_size > 10_000
     assert "not been run" in (out / "README.md").read_text()
+    assert "> **Trained for 200 of 100,000 episodes" in (out / "mean-returns.md").read_text()
     assert list(out.rglob("*.pdf"))
 
 

@@ -37,5 +37,6 @@ def _share(results: Results, case: Case) -> float:
     changes = dict(case.changes)
     if "protocol.steps" in changes:
         return 1.0
-    episodes = results.episodes(case)
-    return float(episodes[-1]) / (len(episodes) * float(changes.get(EVERY, Protocol().evaluate_every)))
+    episodes, given = results.episodes(case), changes.get(EVERY)
+    every = given if isinstance(given, int | float) else Protocol().evaluate_every
+    return float(episodes[-1]) / (len(episodes) * every)

@@ -74,7 +74,7 @@ def _saving(results: Results, task: str, evaluations: int) -> tuple[Finding, flo
     pairs = [[_curves(results, case, evaluations, runs) for case in (ours, theirs)] for runs in (MEASURED, CHOOSING)]
     if min(float(final(curve)) for curve, _ in pairs[0]) < LEARNT * best:
         return dataclasses.replace(named, lacks="one of them never learnt anything"), 0.0
-    saved, before = (saving_of(*pair, episodes, best) for pair in pairs)
+    saved, before = (saving_of(pair[0], pair[1], episodes, best) for pair in pairs)
     too_few = _not_run(results, task, evaluations) or ("" if saved.value else TOO_CLOSE)
     return dataclasses.replace(named, effect=saved, lacks="", too_few=too_few), before.value
 
