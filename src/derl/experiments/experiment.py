@@ -11,6 +11,7 @@ from derl.core.errors import DerlError, UnknownNameError, require
 from derl.envs import make
 from derl.experiments.cases import Case, Setting, check_case
 from derl.experiments.choosing import check_count, check_seeds, chooser
+from derl.experiments.shortening import shortened
 from derl.training.recipes import RECIPES
 
 KNOWN = ("name", "title", "tasks", "recipes", "seeds", "vary", "set", "protocol", "parts")
@@ -77,22 +78,6 @@ class Experiment:
                 cases = [shortened(case, episodes) for case in cases]
             parts.append(Part(tuple(cases), part.seeds if seeds is None else tuple(seeds)))
         return dataclasses.replace(self, parts=tuple(part for part in parts if part.cases))
-
-
-def shortened(case: Case, episodes: int) -> Case:
-    """A case that trains for at most so many episodes, with as many evaluations as before, evenly spaced.
-
-    Evaluations are a whole number of episodes apart, so the length is rounded down to a multiple of their number: 100
-    evaluations in 150 episodes are one after each of 100. If there are fewer episodes than evaluations, every one is
-    evaluated.
-    """
-    protocol = case.config().protocol
-    require(protocol.steps is None, "a budget in steps cannot be shortened by episodes; change protocol.steps")
-    evaluations = -(-protocol.episodes // protocol.evaluate_every)
-    every = max(1, episodes // evaluations)
-    episodes = min(episodes, every * evaluations)
-    changes = {**dict(case.changes), "protocol.episodes": episodes, "protocol.evaluate_every": every}
-    return Case.of(case.recipe, case.task, changes)
 
 
 def product(
