@@ -1,18 +1,21 @@
 """Sweeps, the store and its status, used as a user does."""
 
+import io
 import re
 import shutil
 from pathlib import Path
 
 import polars as pl
 import pytest
+from rich.console import Console
 
 from derl._version import __version__
 from derl.analysis.verdicts import Verdict
 from derl.cli.main import main
 from derl.cli.reproduce import explaining
+from derl.cli.sweep import show_returns
 from derl.experiments.cases import case_of
-from derl.experiments.experiment import Part
+from derl.experiments.experiment import Experiment, Part, product
 from derl.experiments.paper import cells
 from derl.experiments.planner import members_of
 from derl.experiments.pruning import is_current
@@ -53,6 +56,29 @@ def test_a_finished_sweep_is_not_run_again(done, capsys):
     assert "4 runs: 4 were in" in out
     assert "explorer.n_steps=8" in out
     assert len(re.findall("DeepSea-4", out)) == 2
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+def test_the_table_of_a_sweep_shows_what_was_varied(terminal, capsys, monkeypatch):
+    """At 80 columns the setting was a single "…"."""
+    output = io.StringIO()
+    narrow = Console(file=output, force_terminal=terminal, width=80, highlight=False, color_system=None)
+    monkeypatch.setattr("derl.cli.display.console", narrow)
+    varied = {"bonus.scale": [0.1, 10.0], "explorer.entropy_coef": [1e-4]}
+    cases = product(["Hallway-10-10"], ["dea2c-hash-count"], vary=varied, fixed={"explorer.n_steps": 8})
+    mine = Experiment("mine", (Part(cases, (0, 1)),))
+    rows = [
+        {"run": 2 * i + seed, "seed": seed, "recipe": case.recipe, "task": case.task, "setting": case.setting}
+        | {"evaluation": 1, "steps": 10, "episodes": 1.0, "return": 0.5 + seed, "failed_at_step": None}
+        for i, case in enumerate(cases)
+        for seed in range(2)
+    ]
+    show_returns(mine, pl.DataFrame(rows, infer_schema_length=None))
+    text = output.getvalue()
+    assert "…" not in text
+    assert all(word in text for word in ("bonus.scale=0.1", "bonus.scale=10", "Hallway-10-10"))
+    lines = text.rstrip().splitlines()
+    assert all(len(line) <= 80 for line in lines) if terminal else len(lines) == 4
 
 
 def test_a_dry_run_tells_what_is_left_and_does_nothing(done, capsys):

@@ -266,7 +266,7 @@ def test_any_length_has_as_many_evaluations_as_the_whole(episodes, trained):
 
 def test_what_is_no_longer_anyway_stays_as_it_is():
     """The constraints are trained for 20,000 episodes, their sensitivity for 100,000."""
-    part = experiment("kl").narrowed(only=["Hallway-10-10", "bonus.scale=1"])
+    part = experiment("kl").narrowed(only=["DeepSea-10", "bonus.scale=1"])
     assert part.narrowed(episodes=1_000_000).cases == part.cases
     lengths = {case.config().protocol.episodes for case in part.narrowed(episodes=50_000).cases}
     assert lengths == {20_000, 50_000}

@@ -10,7 +10,7 @@ import tyro
 from rich.markup import escape
 from rich.table import Table
 
-from derl.cli.display import compact, console, duration
+from derl.cli.display import compact, console, duration, show_table
 from derl.cli.sweep import STORE
 from derl.experiments.builtin import find_experiment
 from derl.experiments.experiment import Experiment
@@ -48,7 +48,7 @@ def show_store(store: Store) -> None:
         seconds = total(part, "seconds")
         spent = duration(seconds) if seconds > 0 else "–"
         table.add_row(str(recipe), str(task), *numbers, compact(total(part, "steps")), spent)
-    console.print(table)
+    show_table(table)
     spent = duration(total(cases, "seconds"))
     console.print(f"{total(cases, 'runs'):.0f} runs, {spent} of core time, in {store.path}", soft_wrap=True)
     old = total(cases, "runs") - total(cases.filter(engine=ENGINE), "runs")
@@ -78,7 +78,7 @@ def show_experiment(whole: Experiment, members: Sequence[Member], stored: Set[st
             colour = "green" if group <= stored else "yellow" if group & stored else "dim"
             cells.append(f"[{colour}]{len(group & stored)}/{len(group)}[/]" if group else "")
         table.add_row(recipe, *cells)
-    console.print(table)
+    show_table(table)
     keys = {member.key for member in members}
     done = len(keys & stored)
     console.print(

@@ -14,7 +14,7 @@ from derl.agents import AnyAgent
 from derl.analysis.result import Result
 from derl.api import DEFAULT_RECIPE, train
 from derl.bonuses.base import AnyBonus
-from derl.cli.display import console, showing
+from derl.cli.display import console, show_table, showing
 from derl.core.errors import DerlError, require
 from derl.envs.base import AnyEnvironment
 from derl.envs.registry import family
@@ -255,7 +255,7 @@ def report(result: Result) -> None:
         cells = [f"{row[k]:g}" for k in keys] + [str(row["runs"])]
         cells += [f"{row['average']:.2f} ± {row['average_std']:.2f}", f"{row['maximum']:.2f}", f"{row['final']:.2f}"]
         table.add_row(*cells, *([f"{known.mean:.2f} ± {known.std:.2f}"] if known else []))
-    console.print(table)
+    show_table(table)
     for run in result.failed:
         step = result.frame.filter(run=run)["failed_at_step"].drop_nulls()[0]
         seed = result.runs[run].seed
