@@ -1,5 +1,7 @@
 """Experiments as data: files, the paper's own, and smaller versions of both."""
 
+from datetime import date
+
 import pytest
 
 from derl.bonuses import RND
@@ -60,7 +62,21 @@ def test_parts_have_seeds_and_values_of_their_own():
         ({"set": {"explorer.learning_rate": -1.0}}, "a2c-count on DeepSea-5.*must be at least 0, not -1.0"),
         ({"set": {"explorer_reward": "none"}}, "unknown explorer_reward"),
         ({"protocol": {"episodes": 0}}, "episodes must be at least 1"),
-        ({"seeds": 0}, "seeds"),
+        ({"seeds": 0}, "at least one seed is needed, not 0"),
+        ({"seeds": []}, "no seeds"),
+        ({"seeds": [1, 1]}, "seed 1 is there twice"),
+        ({"seeds": [True]}, "whole number"),
+        ({"set": {"env_options": 3}}, "env_options is a group of settings"),
+        ({"set": {"bonus.scale": date(1979, 5, 27)}}, "bonus.scale takes a number, text"),
+        ({"vary": {"bonus.scale": [date(1979, 5, 27), 1.0]}}, "bonus.scale takes a number, text"),
+        ({"vary": {"explorer.hidden": [[[1]]]}}, "list of whole numbers"),
+        ({"set": {"bonus.scale": True}}, "bonus.scale takes a number"),
+        ({"set": {"bonus.scale": 10**400}}, "bonus.scale takes a number"),
+        ({"vary": {"bonus.scale": [1.0, float("inf")]}}, "scale must be a finite number, not inf"),
+        ({"vary": {"bonus.scale": [1.0]}, "set": {"bonus": {"scale": 2.0}}}, r"in \[set\] and in \[vary\]"),
+        ({"vary": {"num-envs": [2]}, "set": {"num_envs": 2}}, r"in \[set\] and in \[vary\]"),
+        ({"set": {"protocol.episodes": 9}, "protocol": {"episodes": 8}}, r"in \[set\] and in \[protocol\]"),
+        ({"vary": {"protocol.episodes": [9]}, "protocol": {"episodes": 8}}, r"in \[vary\] and in \[protocol\]"),
         ({"seeds": [-1]}, "none negative"),
         ({"seeds": [4294967296]}, "from 0 to 4294967295, none negative; got 4294967296"),
         ({"seeds": 10**12}, "at most 1,000,000 seeds"),
