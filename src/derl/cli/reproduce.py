@@ -23,9 +23,9 @@ from derl.experiments.builtin import EXPERIMENTS, QUICK_EPISODES, experiment, qu
 from derl.experiments.cases import Case
 from derl.experiments.experiment import Experiment, Part
 from derl.experiments.machine import check_output
-from derl.experiments.planner import Member, results_of
+from derl.experiments.planner import Member, members_of, results_of
 from derl.experiments.shortening import check_evaluations, shortened
-from derl.experiments.store import Store
+from derl.experiments.store import Store, is_store
 
 Names = dict[Case, list[Case]]
 """The paper's cases that a case to be run stands for. Shortened, several may be the same."""
@@ -113,6 +113,18 @@ def explaining(judged: list[Verdict], parts: Sequence[Part]) -> Experiment:
     return Experiment("explanations", parts, "Tests of reasons for differences")
 
 
+def show_explaining(command: Reproduce, chosen: Experiment, names: Names) -> None:
+    """In a dry run: what would test the reasons for the differences of those runs that are in the store already."""
+    members = members_of(chosen.members())
+    frame = frame_of(Store(command.store, read_only=True), members, names) if is_store(command.store) else None
+    tests = None if frame is None or len(frame) == 0 else explaining(verdicts(frame), chosen.parts)
+    console.print()
+    if tests is None or not tests.cases:
+        console.print("Of what is in the store no number differs for a reason that can be tested", soft_wrap=True)
+    else:
+        run_experiment(tests, command)
+
+
 def main(args: list[str]) -> None:
     """Run, compare, draw, and tell where everything is."""
     command = tyro.cli(Reproduce, args=args, prog="derl reproduce")
@@ -127,6 +139,8 @@ def main(args: list[str]) -> None:
         check_output(command.folder())
     done = run_experiment(chosen, command, imported_modules())
     if done is None:
+        if command.explain:
+            show_explaining(command, chosen, names)
         return
     plan, failed = done
     frame = frame_of(Store(command.store, read_only=True), plan.members, names)

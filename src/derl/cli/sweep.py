@@ -84,9 +84,10 @@ def show_plan(experiment: Experiment, plan: Plan) -> None:
     if rows:
         show_table(table)
     left = f"{plan.runs - plan.found} left in {len(plan.jobs)} jobs"
+    first = f", {duration(plan.compilation)} of it compilation the first time" if plan.jobs else ""
     console.print(
         f"{plan.runs} runs, {plan.found} in the store, {left}; about {duration(plan.seconds)} with "
-        f"{plan.workers} workers",
+        f"{plan.workers} workers{first}",
         soft_wrap=True,
     )
 
