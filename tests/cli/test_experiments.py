@@ -1,18 +1,23 @@
 """Sweeps, the store and its status, used as a user does."""
 
+import io
 import re
 import shutil
 from pathlib import Path
 
 import polars as pl
 import pytest
+from rich.console import Console
 
 from derl._version import __version__
+from derl.analysis.reasons import reasons_for
 from derl.analysis.verdicts import Verdict
 from derl.cli.main import main
 from derl.cli.reproduce import explaining
-from derl.experiments.cases import case_of
-from derl.experiments.experiment import Part
+from derl.cli.sweep import show_returns
+from derl.experiments.cases import Case, case_of
+from derl.experiments.experiment import Experiment, Part, product
+from derl.experiments.jobs import entry_of
 from derl.experiments.paper import cells
 from derl.experiments.planner import members_of
 from derl.experiments.pruning import is_current
@@ -55,6 +60,29 @@ def test_a_finished_sweep_is_not_run_again(done, capsys):
     assert len(re.findall("DeepSea-4", out)) == 2
 
 
+@pytest.mark.parametrize("terminal", [True, False])
+def test_the_table_of_a_sweep_shows_what_was_varied(terminal, capsys, monkeypatch):
+    """At 80 columns the setting was a single "…"."""
+    output = io.StringIO()
+    narrow = Console(file=output, force_terminal=terminal, width=80, highlight=False, color_system=None)
+    monkeypatch.setattr("derl.cli.display.console", narrow)
+    varied = {"bonus.scale": [0.1, 10.0], "explorer.entropy_coef": [1e-4]}
+    cases = product(["Hallway-10-10"], ["dea2c-hash-count"], vary=varied, fixed={"explorer.n_steps": 8})
+    mine = Experiment("mine", (Part(cases, (0, 1)),))
+    rows = [
+        {"run": 2 * i + seed, "seed": seed, "recipe": case.recipe, "task": case.task, "setting": case.setting}
+        | {"evaluation": 1, "steps": 10, "episodes": 1.0, "return": 0.5 + seed, "failed_at_step": None}
+        for i, case in enumerate(cases)
+        for seed in range(2)
+    ]
+    show_returns(mine, pl.DataFrame(rows, infer_schema_length=None))
+    text = output.getvalue()
+    assert "…" not in text
+    assert all(word in text for word in ("bonus.scale=0.1", "bonus.scale=10", "Hallway-10-10"))
+    lines = text.rstrip().splitlines()
+    assert all(len(line) <= 80 for line in lines) if terminal else len(lines) == 4
+
+
 def test_a_dry_run_tells_what_is_left_and_does_nothing(done, capsys):
     code, out = run(capsys, "sweep", done / "spec.toml", "--store", done / "store", "--seeds", "3", "--dry-run")
     assert code == 0
@@ -69,9 +97,39 @@ def test_status(done, capsys):
     assert code == 0
     assert "4 runs" in out
     code, out = run(capsys, "status", done / "spec.toml", "--store", done / "store")
-    assert "4 of 4 runs done (100%)" in out
+    assert "4 of 4 runs done (100%)\n" in out
     code, out = run(capsys, "status", "table-1", "--store", done / "store")
-    assert "0 of 990 runs done" in out
+    assert "0 of 990 runs done (0%); what is left: derl reproduce" in out
+    code, out = run(capsys, "report", "--results", done / "store", "--out", done / "report.html")
+    assert (code, "derl store export" in out) == (2, True)
+
+
+def entered(store: Path, case: Case, seeds: int, seconds: float = 0.0, value: float = 0.0) -> None:
+    """Put runs of a case into a store that all had the same return at every evaluation."""
+    members = members_of([(case, seed) for seed in range(seeds)])
+    rows = {"evaluation": range(1, 101), "steps": range(1000, 101_000, 1000), "episodes": range(1000, 101_000, 1000)}
+    frame = pl.DataFrame({"run": 0, **rows, "return": value}).with_columns(
+        pl.lit(None, pl.Int64).alias("failed_at_step")
+    )
+    Store(store).add([entry_of(m, seconds) for m in members], [frame.with_columns(seed=m.seed) for m in members])
+
+
+def test_core_time_is_said_to_be_of_the_runs_that_have_one(tmp_path, capsys):
+    entered(tmp_path, Case.of("a2c", "DeepSea-10"), 2, seconds=60.0)
+    assert "2 runs, 2:00 of core time, in" in run(capsys, "status", "--store", tmp_path)[1]
+    entered(tmp_path, Case.of("a2c", "DeepSea-14"), 3)
+    assert "5 runs, 2:00 of core time (of 2 of them" in run(capsys, "status", "--store", tmp_path)[1]
+
+
+def test_a_dry_run_shows_what_would_explain_stored_differences(tmp_path, capsys):
+    """A number that differs and has a reason with an option: its test is a second plan."""
+    cell = next(c for c in cells() if c.table == "tab:mean_returns" and any(r.test(c.case) for r in reasons_for(c)))
+    asked = ["reproduce", "table-1", "--only", cell.case.recipe, cell.case.task, "--explain", "--dry-run", "--store"]
+    code, out = run(capsys, *asked, tmp_path)
+    assert (code, "no number differs" in out) == (0, True)
+    entered(tmp_path, cell.case, 5, value=cell.mean + 100.0)
+    code, out = run(capsys, *asked, tmp_path)
+    assert (code, "5 in the store, 0 left" in out, "Tests of reasons for differences" in out) == (0, True, True)
 
 
 def test_a_run_with_two_names_counts_once(done, capsys, monkeypatch):

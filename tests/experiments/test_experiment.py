@@ -1,18 +1,22 @@
 """Experiments as data: files, the paper's own, and smaller versions of both."""
 
+from datetime import date
+
 import pytest
 
 from derl.bonuses import RND
-from derl.cli.reproduce import Reproduce
+from derl.cli.reproduce import Reproduce, is_shorter
 from derl.core.errors import DerlError
 from derl.envs.registry import PAPER_TASKS
 from derl.experiments.builtin import EXPERIMENTS, experiment, quick
 from derl.experiments.cases import Case, case_of, parse_setting, setting_text
-from derl.experiments.experiment import Experiment, Part, from_data, product, read_experiment, shortened
+from derl.experiments.experiment import Experiment, Part, from_data, product, read_experiment
 from derl.experiments.grids import GRIDS, best_configuration
 from derl.experiments.identity import config_key
 from derl.experiments.paper import cells
+from derl.experiments.shortening import evaluations_of, shortened
 from derl.training.recipes import TABLE_1, recipe
+from derl.training.trainer import Trainer
 
 SPEC = {"tasks": ["DeepSea-5"], "recipes": ["a2c-count"], "seeds": 2}
 
@@ -58,7 +62,21 @@ def test_parts_have_seeds_and_values_of_their_own():
         ({"set": {"explorer.learning_rate": -1.0}}, "a2c-count on DeepSea-5.*must be at least 0, not -1.0"),
         ({"set": {"explorer_reward": "none"}}, "unknown explorer_reward"),
         ({"protocol": {"episodes": 0}}, "episodes must be at least 1"),
-        ({"seeds": 0}, "seeds"),
+        ({"seeds": 0}, "at least one seed is needed, not 0"),
+        ({"seeds": []}, "no seeds"),
+        ({"seeds": [1, 1]}, "seed 1 is there twice"),
+        ({"seeds": [True]}, "whole number"),
+        ({"set": {"env_options": 3}}, "env_options is a group of settings"),
+        ({"set": {"bonus.scale": date(1979, 5, 27)}}, "bonus.scale takes a number, text"),
+        ({"vary": {"bonus.scale": [date(1979, 5, 27), 1.0]}}, "bonus.scale takes a number, text"),
+        ({"vary": {"explorer.hidden": [[[1]]]}}, "list of whole numbers"),
+        ({"set": {"bonus.scale": True}}, "bonus.scale takes a number"),
+        ({"set": {"bonus.scale": 10**400}}, "bonus.scale takes a number"),
+        ({"vary": {"bonus.scale": [1.0, float("inf")]}}, "scale must be a finite number, not inf"),
+        ({"vary": {"bonus.scale": [1.0]}, "set": {"bonus": {"scale": 2.0}}}, r"in \[set\] and in \[vary\]"),
+        ({"vary": {"num-envs": [2]}, "set": {"num_envs": 2}}, r"in \[set\] and in \[vary\]"),
+        ({"set": {"protocol.episodes": 9}, "protocol": {"episodes": 8}}, r"in \[set\] and in \[protocol\]"),
+        ({"vary": {"protocol.episodes": [9]}, "protocol": {"episodes": 8}}, r"in \[vary\] and in \[protocol\]"),
         ({"seeds": [-1]}, "none negative"),
         ({"seeds": [4294967296]}, "from 0 to 4294967295, none negative; got 4294967296"),
         ({"seeds": 10**12}, "at most 1,000,000 seeds"),
@@ -262,6 +280,38 @@ def test_any_length_has_as_many_evaluations_as_the_whole(episodes, trained):
     assert protocol.episodes / protocol.evaluate_every == min(100, episodes)
 
 
+def test_what_is_no_longer_anyway_stays_as_it_is():
+    """The constraints are trained for 20,000 episodes, their sensitivity for 100,000."""
+    part = experiment("kl").narrowed(only=["DeepSea-10", "bonus.scale=1"])
+    assert part.narrowed(episodes=1_000_000).cases == part.cases
+    lengths = {case.config().protocol.episodes for case in part.narrowed(episodes=50_000).cases}
+    assert lengths == {20_000, 50_000}
+
+
+@pytest.mark.parametrize(
+    ("name", "task"), [("a2c-count", "DeepSea-10"), ("dedqn-count", "Hallway-20-20"), ("ppo", "DeepSea-14")]
+)
+@pytest.mark.parametrize("episodes", [100, 200, 700])
+def test_evaluations_are_counted_as_the_trainer_makes_them(name, task, episodes):
+    case = shortened(Case.of(name, task), episodes)
+    trainer = Trainer(case.runs([0]), cores=1)
+    assert evaluations_of(case.config()) == len(trainer.evaluations)
+
+
+def test_training_too_short_for_its_evaluations_is_refused_with_what_is_enough():
+    """An iteration is 20 steps, two episodes of DeepSea-10: 100 episodes have 50 evaluations, 200 have 100."""
+    only = ("a2c-count", "dea2c-count", "DeepSea-10")
+    with pytest.raises(DerlError, match=r"50 evaluations in 100 episodes, not 100: --episodes must be at least 200$"):
+        Reproduce(name="table-1", only=only, episodes=100).chosen()
+    chosen, _ = Reproduce(name="table-1", only=only, episodes=200).chosen()
+    assert {evaluations_of(case.config()) for case in chosen.cases} == {100}
+
+
+def test_only_shorter_training_is_called_shorter():
+    for episodes, shorter in ((None, False), (1_000_000, False), (100_000, False), (99_999, True)):
+        assert is_shorter(*Reproduce(name="table-1", only=("DeepSea-10",), episodes=episodes).chosen()) is shorter
+
+
 def test_a_budget_in_steps_is_not_shortened_by_episodes():
     with pytest.raises(DerlError, match="budget in steps"):
         shortened(Case.of("a2c", "DeepSea-10", {"protocol.steps": 1000}), 100)
@@ -271,7 +321,7 @@ def test_a_task_is_the_same_however_it_is_written():
     assert config_key(recipe("a2c", "deepsea-10")) == config_key(recipe("a2c", "DeepSea-10"))
 
 
-@pytest.mark.parametrize("name", ["table-1", "lambda", "kl"])
+@pytest.mark.parametrize("name", ["table-1", "lambda", "kl", "beyond"])
 def test_short_versions_find_their_way_back_to_the_papers_cases(name):
     chosen, names = Reproduce(name=name, quick=True).chosen()
     whole = set(experiment(name).cases)

@@ -5,9 +5,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from derl.experiments.builtin import experiment
-from derl.experiments.experiment import product
+from derl.experiments.experiment import Experiment, Part, product
 from derl.experiments.jobs import from_data, to_data
 from derl.experiments.planner import Member, distinct, members_of, plan, program_of
+from derl.experiments.remaining import COMPILE_SECONDS, make_plan
 from derl.training.recipes import TABLE_1, recipe
 from derl.training.sizes import parameters, population_size
 
@@ -90,6 +91,15 @@ def test_jobs_survive_being_written_down():
     for job in plan(members(), workers=2):
         assert from_data(to_data(job)).name == job.name
         assert from_data(to_data(job)).members == job.members
+
+
+def test_a_plan_counts_compilation_once_for_every_program(tmp_path):
+    """Most of a short experiment is compilation: without it a plan promised seconds for minutes."""
+    cases = product(["DeepSea-4"], ["a2c", "a2c-count"], vary={"explorer.learning_rate": [1e-3, 1e-4]})
+    two = make_plan(Experiment("x", (Part(cases, (0, 1)),)), tmp_path / "none", workers=1)
+    assert len({program_of(m.config) for m in two.members}) == 2
+    assert two.compilation == 2 * COMPILE_SECONDS
+    assert two.seconds == pytest.approx(two.compilation + sum(job.seconds for job in two.jobs))
 
 
 def test_table_1_is_planned_whole():

@@ -1,6 +1,7 @@
 """Configurations and recipes as data."""
 
 import dataclasses
+from functools import reduce
 
 import pytest
 
@@ -9,7 +10,7 @@ from derl import A2C, DQN, ICM, PPO, RIDE, RND, Count, HashCount, NoBonus, recip
 from derl.core.errors import DerlError, UnknownNameError
 from derl.envs import PAPER_TASKS, DeepSea, Hallway
 from derl.training.algorithm import Decoupling
-from derl.training.config import Protocol, expand, from_json, to_json
+from derl.training.config import Protocol, expand, from_json, setting_paths, to_json
 from derl.training.recipes import RECIPES, TABLE_1
 
 
@@ -178,6 +179,18 @@ def test_checks_before_any_work():
     for message, broken in bad.items():
         with pytest.raises(DerlError, match=message):
             broken.check()
+
+
+@pytest.mark.parametrize("value", [float("inf"), float("-inf"), float("nan")])
+@pytest.mark.parametrize("name", ["dea2c-count", "dedqn-icm", "deppo-icm", "a2c-rnd", "derl", "bootdqn"])
+def test_every_number_of_every_part_is_finite(name, value):
+    config = recipe(name, "DeepSea-10")
+    numbers = [path for path in setting_paths(config) if isinstance(reduce(getattr, path.split("."), config), float)]
+    assert len(numbers) > 10
+    for path in numbers:
+        with pytest.raises(DerlError, match=path.split(".")[1]):
+            config.with_value(path, value).check(shapes=False)
+    config.with_value("explorer.max_grad_norm", 1e30).check(shapes=False)
 
 
 def test_what_would_have_no_effect_or_a_wrong_one_is_refused():

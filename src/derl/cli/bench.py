@@ -9,7 +9,7 @@ import polars as pl
 import tyro
 from rich.table import Table
 
-from derl.cli.display import console
+from derl.cli.display import console, show_table
 from derl.core.errors import require
 from derl.core.files import write_atomically
 from derl.experiments.reference import REFERENCE, REFERENCE_TASKS
@@ -76,5 +76,5 @@ def main(args: list[str]) -> None:
                 write_atomically(command.out, pl.DataFrame(rows, orient="row").write_csv(float_precision=3).encode())
     finally:
         # Interrupted, too: the whole table takes half an hour.
-        console.print(table)
+        show_table(table)
     console.print("steps/s and bare: environment steps per second of all runs, on one core; see docs/performance.md")

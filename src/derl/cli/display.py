@@ -8,12 +8,29 @@ from contextlib import contextmanager
 
 from rich.console import Console
 from rich.live import Live
+from rich.measure import Measurement
 from rich.progress_bar import ProgressBar
 from rich.table import Table
 
 from derl.training.trainer import Progress
 
 console = Console(highlight=False)
+
+WIDEST = 10_000
+"""Columns of what is not a terminal."""
+
+
+def show_table(table: Table) -> None:
+    """Print a table. A terminal wraps what is too long for it; a pipe or a file gets every line whole."""
+    for column in table.columns:
+        # What does not fit goes on in the next line: an ellipsis would hide what tells one line from another.
+        column.overflow = "fold"
+    if console.is_terminal:
+        console.print(table)
+        return
+    whole = Measurement.get(console, console.options.update(max_width=WIDEST), table).maximum
+    # A console prints nothing wider than it is itself.
+    Console(file=console.file, width=whole, highlight=False).print(table)
 
 
 def compact(number: float) -> str:

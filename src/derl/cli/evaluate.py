@@ -7,7 +7,7 @@ import tyro
 from rich.table import Table
 
 from derl.api import load, use_compilation_cache
-from derl.cli.display import console
+from derl.cli.display import show_table
 from derl.core.errors import require
 
 
@@ -43,4 +43,4 @@ def main(args: list[str]) -> None:
     for i, run in enumerate(result.runs):
         cells = [f"{returns[seat][i].mean():.3f} ± {returns[seat][i].std():.3f}" for seat in seats]
         table.add_row(str(i), str(run.seed), *[f"{v:g}" for v in run.values.values()], *cells)
-    console.print(table)
+    show_table(table)

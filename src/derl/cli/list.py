@@ -8,7 +8,7 @@ from rich.table import Table
 from derl.agents import AGENTS
 from derl.agents.divergences import DIVERGENCES
 from derl.bonuses import BONUSES
-from derl.cli.display import console
+from derl.cli.display import console, show_table
 from derl.envs import PAPER_TASKS, make
 from derl.envs.registry import families
 from derl.experiments.paper import row_name
@@ -32,15 +32,15 @@ def main(args: list[str]) -> None:
     for name in PAPER_TASKS:
         env = make(name)
         tasks.add_row(name, f"{env.optimal_return:.2f}", f"{env.episode_length} steps")
-    console.print(tasks)
+    show_table(tasks)
     console.print(f"Any size works; families: {', '.join(families())}\n")
     table = Table("recipe", "row of Table 1", title="Recipes", title_justify="left", box=None)
     for name in RECIPES:
         table.add_row(name, row_name(name) if name in TABLE_1 else DESCRIPTIONS[name])
-    console.print(table)
+    show_table(table)
     for title, things in (("Agents", AGENTS), ("Bonuses", BONUSES), ("Divergences", DIVERGENCES)):
         console.print()
         listing = Table("name", "", title=title, title_justify="left", box=None)
         for name, thing in things.items():
             listing.add_row(name, first_line(thing))
-        console.print(listing)
+        show_table(listing)

@@ -21,10 +21,11 @@ from derl.cli.sweep import Running, complain, run_experiment
 from derl.core.errors import require
 from derl.experiments.builtin import EXPERIMENTS, QUICK_EPISODES, experiment, quick
 from derl.experiments.cases import Case
-from derl.experiments.experiment import Experiment, Part, shortened
+from derl.experiments.experiment import Experiment, Part
 from derl.experiments.machine import check_output
-from derl.experiments.planner import Member, results_of
-from derl.experiments.store import Store
+from derl.experiments.planner import Member, members_of, results_of
+from derl.experiments.shortening import check_evaluations, shortened
+from derl.experiments.store import Store, is_store
 
 Names = dict[Case, list[Case]]
 """The paper's cases that a case to be run stands for. Shortened, several may be the same."""
@@ -46,14 +47,15 @@ class Reproduce(Running):
     def chosen(self) -> tuple[Experiment, Names]:
         """The experiment to run, and for each of its cases the paper's: the same, but for the length of training."""
         whole = experiment(self.name).narrowed(only=self.only)
-        require(
-            self.episodes is None or self.episodes >= 100, "--episodes must be at least 100: one for each evaluation"
-        )
+        require(self.episodes is None or self.episodes >= 1, f"--episodes must be at least 1, not {self.episodes}")
         episodes = self.episodes or (QUICK_EPISODES if self.quick else None)
         small = quick(whole, episodes or QUICK_EPISODES) if self.quick else whole.narrowed(episodes=episodes)
         names: Names = {}
         for case in whole.cases:
             names.setdefault(case if episodes is None else shortened(case, episodes), []).append(case)
+        if episodes is not None:
+            # Only runs with all evaluations are judged: told now, not after they are made.
+            check_evaluations((names[case][0] for case in small.cases), episodes)
         chosen = small.narrowed(seeds=self.other_seeds())
         require(len(chosen.members()) > 0, f"{self.name}: nothing is left of it with these options")
         return chosen, names
@@ -67,6 +69,11 @@ class Reproduce(Running):
 def frame_of(store: Store, members: Sequence[Member], names: Names) -> pl.DataFrame:
     """The results, under the names the paper's tables have for them."""
     return results_of(store, [dataclasses.replace(m, case=case) for m in members for case in names[m.case]])
+
+
+def is_shorter(chosen: Experiment, names: Names) -> bool:
+    """Whether something is trained for less than the paper did."""
+    return any(case != original for case in chosen.cases for original in names[case])
 
 
 def show_tables(name: str, judged: list[Verdict]) -> None:
@@ -106,20 +113,34 @@ def explaining(judged: list[Verdict], parts: Sequence[Part]) -> Experiment:
     return Experiment("explanations", parts, "Tests of reasons for differences")
 
 
+def show_explaining(command: Reproduce, chosen: Experiment, names: Names) -> None:
+    """In a dry run: what would test the reasons for the differences of those runs that are in the store already."""
+    members = members_of(chosen.members())
+    frame = frame_of(Store(command.store, read_only=True), members, names) if is_store(command.store) else None
+    tests = None if frame is None or len(frame) == 0 else explaining(verdicts(frame), chosen.parts)
+    console.print()
+    if tests is None or not tests.cases:
+        console.print("Of what is in the store no number differs for a reason that can be tested", soft_wrap=True)
+    else:
+        run_experiment(tests, command)
+
+
 def main(args: list[str]) -> None:
     """Run, compare, draw, and tell where everything is."""
     command = tyro.cli(Reproduce, args=args, prog="derl reproduce")
     require(bool(command.name), f"derl reproduce needs an experiment: {', '.join(EXPERIMENTS)}")
-    short = command.quick or command.episodes is not None
-    require(
-        not (short and command.explain), "--explain needs the whole length of training: leave out --quick, --episodes"
-    )
     chosen, names = command.chosen()
+    require(
+        not (command.explain and is_shorter(chosen, names)),
+        "--explain needs the whole length of training: leave out --quick, --episodes",
+    )
     if not command.dry_run:
         # Told now, not after hours of training.
         check_output(command.folder())
     done = run_experiment(chosen, command, imported_modules())
     if done is None:
+        if command.explain:
+            show_explaining(command, chosen, names)
         return
     plan, failed = done
     frame = frame_of(Store(command.store, read_only=True), plan.members, names)
@@ -131,11 +152,11 @@ def main(args: list[str]) -> None:
             names |= {member.case: [member.case] for member in more[0].members}
             frame = frame_of(Store(command.store, read_only=True), (*plan.members, *more[0].members), names)
             failed += more[1]
-    write_out(command, frame, args)
+    write_out(command, frame, args, is_shorter(chosen, names))
     complain(failed)
 
 
-def write_out(command: Reproduce, frame: pl.DataFrame, args: list[str]) -> None:
+def write_out(command: Reproduce, frame: pl.DataFrame, args: list[str], shorter: bool) -> None:
     """Tables on the terminal; pages, figures and the report on disk."""
     out = command.folder()
     if command.name == "beyond":
@@ -145,7 +166,7 @@ def write_out(command: Reproduce, frame: pl.DataFrame, args: list[str]) -> None:
         return
     judged = verdicts(frame)
     show_tables(command.name, judged)
-    if command.quick or command.episodes is not None:
+    if shorter:
         console.print("Trained for less than the paper did: expect differences.")
     write_all(frame, out)
     if command.name == "grid-search":

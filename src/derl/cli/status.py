@@ -10,7 +10,7 @@ import tyro
 from rich.markup import escape
 from rich.table import Table
 
-from derl.cli.display import compact, console, duration
+from derl.cli.display import compact, console, duration, show_table
 from derl.cli.sweep import STORE
 from derl.experiments.builtin import find_experiment
 from derl.experiments.experiment import Experiment
@@ -48,9 +48,11 @@ def show_store(store: Store) -> None:
         seconds = total(part, "seconds")
         spent = duration(seconds) if seconds > 0 else "–"
         table.add_row(str(recipe), str(task), *numbers, compact(total(part, "steps")), spent)
-    console.print(table)
+    show_table(table)
+    runs, timed = total(cases, "runs"), total(cases, "timed")
+    of_some = f" (of {timed:.0f} of them; nobody wrote down the others')" if timed < runs else ""
     spent = duration(total(cases, "seconds"))
-    console.print(f"{total(cases, 'runs'):.0f} runs, {spent} of core time, in {store.path}", soft_wrap=True)
+    console.print(f"{runs:.0f} runs, {spent} of core time{of_some}, in {store.path}", soft_wrap=True)
     old = total(cases, "runs") - total(cases.filter(engine=ENGINE), "runs")
     if old:
         text = f"{old:.0f} runs are from another version of the engine: experiments run theirs again"
@@ -78,12 +80,12 @@ def show_experiment(whole: Experiment, members: Sequence[Member], stored: Set[st
             colour = "green" if group <= stored else "yellow" if group & stored else "dim"
             cells.append(f"[{colour}]{len(group & stored)}/{len(group)}[/]" if group else "")
         table.add_row(recipe, *cells)
-    console.print(table)
+    show_table(table)
     keys = {member.key for member in members}
     done = len(keys & stored)
-    console.print(
-        f"{done} of {len(keys)} runs done ({done / len(keys):.0%}); what is left: derl reproduce or derl sweep"
-    )
+    hint = "; what is left: derl reproduce or derl sweep" if done < len(keys) else ""
+    # Rounded down: 100% is all of them.
+    console.print(f"{done} of {len(keys)} runs done ({100 * done // len(keys)}%){hint}", soft_wrap=True)
 
 
 def main(args: list[str]) -> None:

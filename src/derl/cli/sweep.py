@@ -16,7 +16,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 
 from derl.analysis.curves import summarise
-from derl.cli.display import compact, console, duration
+from derl.cli.display import compact, console, duration, show_table
 from derl.cli.modules import imported_modules
 from derl.cli.train import parse_seeds
 from derl.core.errors import require
@@ -82,11 +82,12 @@ def show_plan(experiment: Experiment, plan: Plan) -> None:
     for (recipe, task), (runs, seconds) in sorted(rows.items()):
         table.add_row(recipe, task, f"{runs:.0f}", duration(seconds))
     if rows:
-        console.print(table)
+        show_table(table)
     left = f"{plan.runs - plan.found} left in {len(plan.jobs)} jobs"
+    first = f", {duration(plan.compilation)} of it compilation the first time" if plan.jobs else ""
     console.print(
         f"{plan.runs} runs, {plan.found} in the store, {left}; about {duration(plan.seconds)} with "
-        f"{plan.workers} workers",
+        f"{plan.workers} workers{first}",
         soft_wrap=True,
     )
 
@@ -182,14 +183,28 @@ def show_returns(experiment: Experiment, frame: pl.DataFrame) -> None:
         return
     changes = [set(case.changes) for case in experiment.cases]
     shared = dict(set.intersection(*changes))
-    table = Table(box=None, header_style="bold", title=setting_text(shared) or None, title_justify="left")
-    for name in ("recipe", "task", "setting", "runs", "average return", "95 % interval", "maximum", "final"):
-        left = name in ("recipe", "task", "setting")
-        table.add_column(name, justify="left" if left else "right", no_wrap=name != "setting")
+    rows = []
     for row in summarise(frame, ["recipe", "task", "setting"]).iter_rows(named=True):
         own = {name: value for name, value in parse_setting(row["setting"]).items() if name not in shared}
         labels = (row["recipe"], row["task"], setting_text(own), str(row["runs"]))
         average = f"{row['average']:.2f} ± {row['average_std']:.2f}"
         interval = f"{row['low']:.2f} to {row['high']:.2f}"
-        table.add_row(*labels, average, interval, f"{row['maximum']:.2f}", f"{row['final']:.2f}")
-    console.print(table)
+        rows.append((*labels, average, interval, f"{row['maximum']:.2f}", f"{row['final']:.2f}"))
+    table = Table(
+        box=None,
+        header_style="bold",
+        title=setting_text(shared) or None,
+        title_justify="left",
+        padding=(0, 1, 0, 0),
+        pad_edge=False,
+    )
+    # The setting is what a sweep is about: on a narrow terminal all else is wrapped before it.
+    longest = max((len(word) for row in rows for word in row[2].split()), default=0)
+    for name in ("recipe", "task"):
+        table.add_column(name, no_wrap=True)
+    table.add_column("setting", min_width=longest)
+    for name in ("runs", "average return", "95 % interval", "maximum", "final"):
+        table.add_column(name, justify="right", no_wrap=name in ("runs", "maximum", "final"))
+    for row in rows:
+        table.add_row(*row)
+    show_table(table)

@@ -14,17 +14,17 @@ from derl.agents import AnyAgent
 from derl.analysis.result import Result
 from derl.api import DEFAULT_RECIPE, train
 from derl.bonuses.base import AnyBonus
-from derl.cli.display import console, showing
+from derl.cli.display import console, show_table, showing
 from derl.core.errors import DerlError, require
 from derl.envs.base import AnyEnvironment
 from derl.envs.registry import family
-from derl.experiments.choosing import check_count
 from derl.experiments.paper import published
 from derl.training import recipes
 from derl.training.algorithm import Decoupling
 from derl.training.config import Config, Protocol
 from derl.training.folder import RunFolder
 from derl.training.loop import ignores_lambda
+from derl.training.seeds import check_seeds, count_seeds
 
 
 @dataclasses.dataclass(frozen=True)
@@ -118,7 +118,7 @@ def peek_many(args: list[str], flag: str) -> list[str]:
     return list(itertools.takewhile(lambda arg: not arg.startswith("-"), rest))
 
 
-def parse_value(text: str) -> Any:
+def option_value(text: str) -> Any:
     """true, 7, 0.5 or text."""
     if text.lower() in ("true", "false"):
         return text.lower() == "true"
@@ -143,11 +143,8 @@ def parse_seeds(text: str) -> list[int]:
         numbers = [int(part) for part in text.split(",") if part.strip()]
     except ValueError:
         raise DerlError(f"--seeds takes a number of seeds, or seeds separated by commas, not {text!r}") from None
-    if "," not in text and numbers:
-        check_count(numbers[0])
-    seeds = numbers if "," in text else list(range(numbers[0])) if numbers else []
-    require(len(seeds) > 0 and min(seeds) >= 0, f"--seeds needs at least one seed, none negative; got {text!r}")
-    require(len(set(seeds)) == len(seeds), f"--seeds names a seed twice: {text}")
+    seeds = numbers if "," in text or not numbers else list(count_seeds(numbers[0]))
+    check_seeds(seeds)
     return seeds
 
 
@@ -182,7 +179,7 @@ def earlier_run(args: list[str]) -> RunFolder | None:
     return None if source is None else RunFolder(Path(source).parent if Path(source).is_file() else source)
 
 
-def members_of(folder: RunFolder | None) -> dict[str, Any]:
+def flags_of(folder: RunFolder | None) -> dict[str, Any]:
     """An earlier run's seeds, varied numbers and size of populations, as flags."""
     if folder is None:
         return {}
@@ -217,11 +214,11 @@ def parse(args: list[str]) -> tuple[Train, Config]:
         bool(positional) or asked or peek(args, "--config") is not None,
         "derl train needs a task first, for instance: derl train DeepSea-10 (see derl list)",
     )
-    env_options = {k: parse_value(v) for k, v in pairs(peek_many(args, "--env-option"), "--env-option").items()}
+    env_options = {k: option_value(v) for k, v in pairs(peek_many(args, "--env-option"), "--env-option").items()}
     config = base_config(args, positional or ("DeepSea-10" if asked and "--config" not in args else ""), env_options)
     shared = {f.name: getattr(config, f.name) for f in dataclasses.fields(Train) if hasattr(config, f.name)}
     shared = {name: value for name, value in shared.items() if name in {f.name for f in dataclasses.fields(Config)}}
-    shared |= members_of(earlier_run(args))
+    shared |= flags_of(earlier_run(args))
     command = tyro.cli(flags_for(config), args=args, default=flags_for(config)(**shared), prog="derl train")
     # The recipe's name as it is spelt, whatever the case of the letters typed.
     return command, dataclasses.replace(command.to_config(dict(config.env_options)), recipe=config.recipe)
@@ -255,7 +252,7 @@ def report(result: Result) -> None:
         cells = [f"{row[k]:g}" for k in keys] + [str(row["runs"])]
         cells += [f"{row['average']:.2f} ± {row['average_std']:.2f}", f"{row['maximum']:.2f}", f"{row['final']:.2f}"]
         table.add_row(*cells, *([f"{known.mean:.2f} ± {known.std:.2f}"] if known else []))
-    console.print(table)
+    show_table(table)
     for run in result.failed:
         step = result.frame.filter(run=run)["failed_at_step"].drop_nulls()[0]
         seed = result.runs[run].seed

@@ -65,17 +65,24 @@ def _text(value: Setting) -> str:
     return json.dumps(value).strip('"')
 
 
+def check_value(path: str, value: Any) -> None:
+    """Raise if nothing can be set to this, such as a date of a TOML file."""
+    sizes = isinstance(value, list | tuple) and all(type(size) is int for size in value)
+    good = sizes or isinstance(value, float | int | str)
+    require(good, f"{path} takes a number, text, true, false or a list of whole numbers, not {value!r}")
+
+
 def parse_setting(text: str) -> dict[str, Setting]:
     """`setting_text`, read back."""
     changes: dict[str, Setting] = {}
     for part in filter(None, (p.strip() for p in text.split(","))):
         name, equals, value = part.partition("=")
         require(bool(equals), f"a setting is written name=value, not {part!r}")
-        changes[name.strip()] = parse_value(value.strip())
+        changes[name.strip()] = setting_value(value.strip())
     return changes
 
 
-def parse_value(text: str) -> Setting:
+def setting_value(text: str) -> Setting:
     """A number, true, false, sizes of layers (64x64, or 64x for one), or text."""
     if re.fullmatch(r"(\d+x)+\d*", text):
         return tuple(int(part) for part in text.split("x") if part)

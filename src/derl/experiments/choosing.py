@@ -1,17 +1,14 @@
-"""Which of an experiment's cases are meant by a few words, and which seeds."""
+"""Which of an experiment's cases are meant by a few words."""
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache, reduce
 from typing import Any
 
-from derl.core.errors import UnknownNameError, require
+from derl.core.errors import UnknownNameError
 from derl.experiments.cases import Case, Setting, parse_setting, setting_text
 
 AS_IS = "as-is"
 """The word for recipes in which nothing is changed but, perhaps, how long they are trained."""
-
-MOST_SEEDS = 1_000_000
-"""More are a slip of the finger."""
 
 Test = Callable[[Case], bool]
 
@@ -60,17 +57,3 @@ def _default(recipe: str, task: str, path: str) -> Setting | None:
 @cache
 def _config(recipe: str, task: str) -> Any:
     return Case.of(recipe, task).config()
-
-
-def check_seeds(seeds: Sequence[int]) -> None:
-    """Raise unless all of these can be seeds: JAX takes 32 bits."""
-    require(len(seeds) > 0, "no seeds: give at least one")
-    for seed in seeds:
-        good = type(seed) is int and 0 <= seed < 2**32
-        require(good, f"a seed is a whole number from 0 to {2**32 - 1}, none negative; got {seed!r}")
-
-
-def check_count(seeds: int) -> None:
-    """Raise if there would be more seeds than anybody means."""
-    hint = "to name particular ones give a list, such as 7,8"
-    require(seeds <= MOST_SEEDS, f"at most {MOST_SEEDS:,} seeds, not {seeds:,}; {hint}")

@@ -14,7 +14,7 @@ from derl.core.files import write_atomically, writing
 from derl.experiments.cases import Case, Setting
 from derl.experiments.identity import run_key
 from derl.experiments.planner import Member, results_of
-from derl.experiments.store import Entry, Store
+from derl.experiments.store import Entry, Store, is_store
 from derl.training.config import Config, expand
 from derl.training.folder import CONFIG, RunFolder
 from derl.training.recipes import RECIPES
@@ -58,7 +58,9 @@ def read_results(paths: Sequence[Path | str]) -> pl.DataFrame:
     Runs are numbered anew: files count from 0 each. A run that is in several files is taken once.
     """
     files = [file for path in map(Path, paths) for file in _files(path)]
-    require(len(files) > 0, f"there are no results (*.parquet) in {', '.join(map(str, paths))}")
+    stores = [path for path in map(Path, paths) if is_store(path)]
+    hint = f"; {stores[0]} is a store: derl store export FILE.parquet --store {stores[0]}" if stores else ""
+    require(len(files) > 0, f"there are no results (*.parquet) in {', '.join(map(str, paths))}{hint}")
     frames, runs = [], 0
     for file in dict.fromkeys(files):
         frame = _read(file)

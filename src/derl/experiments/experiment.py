@@ -9,9 +9,11 @@ from typing import Any
 
 from derl.core.errors import DerlError, UnknownNameError, require
 from derl.envs import make
-from derl.experiments.cases import Case, Setting, check_case
-from derl.experiments.choosing import check_count, check_seeds, chooser
+from derl.experiments.cases import Case, Setting, check_case, check_value
+from derl.experiments.choosing import chooser
+from derl.experiments.shortening import shortened
 from derl.training.recipes import RECIPES
+from derl.training.seeds import check_seeds, count_seeds
 
 KNOWN = ("name", "title", "tasks", "recipes", "seeds", "vary", "set", "protocol", "parts")
 PART = ("tasks", "recipes", "seeds", "vary", "set", "protocol")
@@ -79,22 +81,6 @@ class Experiment:
         return dataclasses.replace(self, parts=tuple(part for part in parts if part.cases))
 
 
-def shortened(case: Case, episodes: int) -> Case:
-    """A case that trains for at most so many episodes, with as many evaluations as before, evenly spaced.
-
-    Evaluations are a whole number of episodes apart, so the length is rounded down to a multiple of their number: 100
-    evaluations in 150 episodes are one after each of 100. If there are fewer episodes than evaluations, every one is
-    evaluated.
-    """
-    protocol = case.config().protocol
-    require(protocol.steps is None, "a budget in steps cannot be shortened by episodes; change protocol.steps")
-    evaluations = -(-protocol.episodes // protocol.evaluate_every)
-    every = max(1, episodes // evaluations)
-    episodes = min(episodes, every * evaluations)
-    changes = {**dict(case.changes), "protocol.episodes": episodes, "protocol.evaluate_every": every}
-    return Case.of(case.recipe, case.task, changes)
-
-
 def product(
     tasks: Sequence[str],
     recipes: Sequence[str],
@@ -109,6 +95,10 @@ def product(
             isinstance(values, Sequence) and not isinstance(values, str) and len(values) > 0,
             f"vary: {path} needs a list of values",
         )
+        for value in values:
+            check_value(path, value)
+    for path, value in (fixed or {}).items():
+        check_value(path, value)
     return tuple(
         Case.of(recipe, make(task).name, {**(fixed or {}), **dict(zip(vary, combination, strict=True))})
         for task in tasks
@@ -149,13 +139,23 @@ def _part(data: Mapping[str, Any]) -> Part:
     for recipe in recipes:
         if recipe not in RECIPES:
             raise UnknownNameError("recipe", recipe, RECIPES)
-    fixed = dict(_table(data, "set"))
+    fixed, vary = _table(data, "set"), _table(data, "vary")
     for name in ("task", "recipe", "env"):
-        require(
-            name not in fixed and name not in _table(data, "vary"), f"{name} is not a setting; write tasks and recipes"
-        )
-    fixed |= {f"protocol.{key}": value for key, value in _table(data, "protocol").items()}
-    return Part(product(tasks, recipes, vary=_table(data, "vary"), fixed=fixed), _seeds(data.get("seeds", 5)))
+        require(name not in fixed and name not in vary, f"{name} is not a setting; write tasks and recipes")
+    protocol = {f"protocol.{key}": value for key, value in _table(data, "protocol").items()}
+    _check_once({"set": fixed, "vary": vary, "protocol": protocol})
+    cases = product(tasks, recipes, vary=vary, fixed={**fixed, **protocol})
+    return Part(cases, _seeds(data.get("seeds", 5)))
+
+
+def _check_once(tables: Mapping[str, Mapping[str, Any]]) -> None:
+    """Raise if a setting is in two tables: only one of its values could count."""
+    found: dict[str, str] = {}
+    for table, settings in tables.items():
+        for path in settings:
+            name = path.replace("-", "_")
+            require(name not in found, f"{path} is in [{found.get(name)}] and in [{table}]: leave it in one of them")
+            found[name] = table
 
 
 def _table(data: Mapping[str, Any], key: str) -> Mapping[str, Any]:
@@ -181,9 +181,7 @@ def _names(data: Mapping[str, Any], key: str) -> list[str]:
 
 def _seeds(seeds: Any) -> tuple[int, ...]:
     if type(seeds) is int:
-        check_count(seeds)
-        seeds = range(seeds)
-    good = isinstance(seeds, list | range) and len(seeds) > 0
-    require(good, f"seeds is a number of seeds or a list of them; got {seeds!r}")
+        seeds = count_seeds(seeds)
+    require(isinstance(seeds, list | range), f"seeds is a number of seeds or a list of them; got {seeds!r}")
     check_seeds(seeds)
     return tuple(seeds)

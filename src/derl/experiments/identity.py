@@ -5,9 +5,10 @@ import json
 from functools import lru_cache
 from typing import Any
 
-from derl.core.errors import DerlError, require
+from derl.core.errors import DerlError
 from derl.training.config import Config, Run, to_json
 from derl.training.loop import ignores_lambda
+from derl.training.seeds import check_seeds
 from derl.training.version import versions_of
 
 ADDED = {
@@ -83,7 +84,7 @@ def config_key(config: Config) -> str:
 
 def run_key(run: Run) -> str:
     """The content address of a run."""
-    require(run.seed >= 0, f"seeds are not negative, this one is {run.seed}")
+    check_seeds([run.seed])
     return seed_key(config_key(run.config), run.seed)
 
 

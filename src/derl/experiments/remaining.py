@@ -8,10 +8,13 @@ from derl.core.errors import require
 from derl.experiments.experiment import Experiment
 from derl.experiments.jobs import begun_jobs, share_done
 from derl.experiments.machine import accelerator
-from derl.experiments.planner import Job, Member, members_of, memory_for, plan
+from derl.experiments.planner import Job, Member, members_of, memory_for, plan, program_of
 from derl.experiments.store import Store, is_store
 from derl.training.sizes import MOST_RUNS, MOST_RUNS_GPU
 from derl.training.trainer import available_cores
+
+COMPILE_SECONDS = 20.0
+"""What compiling a program takes of a core, about: the 25 of `derl reproduce table-1 --quick` take 8.5 minutes."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -39,8 +42,15 @@ class Plan:
     @property
     def seconds(self) -> float:
         """How long the rest is expected to take."""
-        longest = max((job.seconds for job in self.jobs), default=0.0)
-        return max(longest, sum(job.seconds for job in self.jobs) / self.workers)
+        longest = max((job.seconds + COMPILE_SECONDS for job in self.jobs), default=0.0)
+        return max(longest, sum(job.seconds for job in self.jobs) / self.workers + self.compilation)
+
+    @property
+    def compilation(self) -> float:
+        """How much of that is compilation, if no program was compiled before."""
+        # Populations of another size are other programs. Workers share what they compile.
+        programs = {(program_of(job.members[0].config), len(job.members)) for job in self.jobs}
+        return COMPILE_SECONDS * len(programs) / min(self.workers, max(len(programs), 1))
 
     def new(self, job: Job) -> list[Member]:
         """The runs of a job that were not in the store."""

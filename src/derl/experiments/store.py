@@ -186,16 +186,16 @@ class Store:
         return pl.DataFrame(rows, schema=schema, orient="row")
 
     def summary(self) -> pl.DataFrame:
-        """Runs, steps and seconds of every case."""
+        """Runs, steps and seconds of every case; not every run that was taken in says how long it took."""
         query = (
-            "SELECT recipe, task, setting, engine, COUNT(*), SUM(steps), SUM(seconds), SUM(failed_at IS NOT NULL) "
-            "FROM runs GROUP BY recipe, task, setting, engine ORDER BY recipe, task, setting, engine"
+            "SELECT recipe, task, setting, engine, COUNT(*), SUM(steps), SUM(seconds), SUM(failed_at IS NOT NULL), "
+            "SUM(seconds > 0) FROM runs GROUP BY recipe, task, setting, engine ORDER BY recipe, task, setting, engine"
         )
         schema = {
             **TEXT,
             **dict.fromkeys(("engine", "runs", "steps"), pl.Int64),
             "seconds": pl.Float64,
-            "failed": pl.Int64,
+            **dict.fromkeys(("failed", "timed"), pl.Int64),
         }
         return pl.DataFrame(self._rows(query), schema=schema, orient="row")
 

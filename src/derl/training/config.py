@@ -3,6 +3,7 @@
 import dataclasses
 import itertools
 import json
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
@@ -18,6 +19,7 @@ from derl.envs import make
 from derl.envs.base import AnyEnvironment
 from derl.training.algorithm import Algorithm, Decoupling
 from derl.training.loop import blank_run
+from derl.training.seeds import check_seeds
 
 
 @dataclasses.dataclass(frozen=True)
@@ -93,6 +95,7 @@ class Config:
         for part in (self.explorer, self.bonus, self.exploiter, self.decoupling, self.protocol):
             if part is not None:
                 part.check()
+                _check_finite(part)
         self._check_together()
         env = self.make_env()
         self.protocol.budget(env)
@@ -190,14 +193,26 @@ def _check_type(old: Any, value: Any, path: str) -> None:
     elif isinstance(old, tuple):
         sizes = isinstance(value, tuple) and all(type(size) is int for size in value)
         require(sizes, f"{path} takes whole numbers in a list, not {value!r}")
+    elif isinstance(old, Mapping):
+        require(isinstance(value, Mapping), f"{path} is a group of settings; name one of them")
     elif dataclasses.is_dataclass(old):
         require(dataclasses.is_dataclass(value), f"{path} is a group of settings; name one of them")
 
 
+def _check_finite(part: Any) -> None:
+    """Raise if a number of a part is none, or has no end: every such run would fail, or learn nothing, in silence."""
+    for field in dataclasses.fields(part):
+        value = getattr(part, field.name)
+        if isinstance(value, float):
+            require(math.isfinite(value), f"{type(part).__name__}: {field.name} must be a finite number, not {value}")
+
+
 def _number(value: Any, path: str) -> float:
     try:
+        # True would be 1.
+        require(not isinstance(value, bool), f"{path} takes a number, not {value!r}")
         return float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise DerlError(f"{path} takes a number, not {value!r}") from None
 
 
@@ -223,9 +238,7 @@ class Run:
 def expand(config: Config, seeds: Sequence[int], vary: Mapping[str, Sequence[float]] | None = None) -> list[Run]:
     """Every combination of the varied numbers, with every seed."""
     vary = vary or {}
-    require(len(seeds) > 0, "no seeds: give at least one")
-    for seed in seeds:
-        require(0 <= seed < 2**32, f"a seed is a whole number from 0 to {2**32 - 1}, not {seed}")
+    check_seeds(seeds)
     for path, values in vary.items():
         require(len(values) > 0, f"vary: no values for {path}")
         old, traced = _value_at(config, path)

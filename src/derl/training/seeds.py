@@ -1,0 +1,28 @@
+"""What can be a seed: asked here by everything that takes seeds, so that all refuse the same."""
+
+from collections import Counter
+from collections.abc import Sequence
+from numbers import Integral
+
+from derl.core.errors import require
+
+MOST_SEEDS = 1_000_000
+"""More are a slip of the finger."""
+
+
+def check_seeds(seeds: Sequence[int]) -> None:
+    """Raise unless there are seeds, all of them can be (JAX takes 32 bits), and none is there twice."""
+    require(len(seeds) > 0, "no seeds: give at least one")
+    for seed in seeds:
+        good = isinstance(seed, Integral) and not isinstance(seed, bool) and 0 <= seed < 2**32
+        require(good, f"a seed is a whole number from 0 to {2**32 - 1}, none negative; got {seed!r}")
+    seed, times = Counter(seeds).most_common(1)[0]
+    require(times == 1, f"seed {seed} is there twice: a run is made once")
+
+
+def count_seeds(count: int) -> range:
+    """The first so many seeds. Raises if that is none, or more than anybody means."""
+    require(count >= 1, f"at least one seed is needed, not {count}")
+    hint = "to name particular ones give a list, such as 7,8"
+    require(count <= MOST_SEEDS, f"at most {MOST_SEEDS:,} seeds, not {count:,}; {hint}")
+    return range(count)
