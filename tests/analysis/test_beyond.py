@@ -55,7 +55,7 @@ def test_seeds_nothing_was_chosen_on_stand_by_themselves(tmp_path):
     write_beyond(pl.concat([frame((OWN, [SOLVED])), unseen]), tmp_path)
     known, fresh = (tmp_path / "README.md").read_text().split("## The same with seeds nothing was chosen on")
     assert "| 1 | 1 | 1 | 20 | 20 |" in known
-    assert "| 2 | 1 | 1 | – | 1 do not |" in fresh
+    assert "| 2 | 1 | 1 | – | 1 does not |" in fresh
 
 
 def test_the_best_published_average_is_the_papers():

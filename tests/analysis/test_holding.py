@@ -57,7 +57,7 @@ def test_a_case_is_summed_up():
     assert h.median == 30
     assert (h.episodes, h.final, h.seconds) == (70, pytest.approx(0.66), 2.0)
     line = table([("DeepSea 10", h)], {"published": ["0.98"]}).splitlines()[-1]
-    assert line == "| DeepSea 10 | 0.98 | 0.99 | 0.66 | 70 | 3 | 3 | 2 | 30 | 1 do not |"
+    assert line == "| DeepSea 10 | 0.98 | 0.99 | 0.66 | 70 | 3 | 3 | 2 | 30 | 1 does not |"
 
 
 def test_a_failed_run_holds_nothing():

@@ -45,7 +45,8 @@ from derl.experiments.beyond import (
 from derl.experiments.cases import Case, Setting
 from derl.experiments.paper import SENSITIVITY_TASKS, column_name
 
-LARGER = {f"{name}, larger tasks": ABLATIONS[name] for name in NEEDED_LATER}
+ON_LARGER = ", larger tasks"
+LARGER = {name + ON_LARGER: ABLATIONS[name] for name in NEEDED_LATER}
 """The parts that are tried on larger tasks, by the names of their pictures."""
 
 
@@ -64,7 +65,7 @@ def write_beyond(frame: pl.DataFrame, folder: Path | str, paper: pl.DataFrame | 
     figures["sensitivity"] = sensitivity_figure(found)
     for tasks, ablations in ((ABLATION_TASKS, ABLATIONS), (LARGER_TASKS, LARGER | HOLDING)):
         for name, changes in ablations.items():
-            figures[file_name(name)] = part_figure(results, name, changed(tasks, changes))
+            figures[file_name(name)] = part_figure(results, name.removesuffix(ON_LARGER), changed(tasks, changes))
     for recipe, others in ((DEEP[0], UNHELD), (CHANCE, EARLY)):
         for name, case in others.items():
             figures[file_name(name)] = held_figure(results, name, recipe, case)

@@ -130,7 +130,8 @@ def table(rows: Sequence[tuple[str, Holding]], extra: Mapping[str, Sequence[str]
     for i, (name, h) in enumerate(rows):
         reached = sum(episode is not None for episode in h.first)
         median = "–" if h.median is None else f"{h.median:,.0f}"
-        last = f"{max(h.held):,}" if len(h.held) == h.runs else f"{h.runs - len(h.held)} do not"
+        lost = h.runs - len(h.held)
+        last = f"{lost} do{'es' if lost == 1 else ''} not" if lost else f"{max(h.held):,}"
         numbers = [f"{h.optimum:.2f}", f"{h.final:.2f}", f"{h.episodes:,}", str(h.runs), str(reached), str(len(h.held))]
         numbers += [median, last]
         lines.append("| " + " | ".join([name, *(column[i] for column in extra.values()), *numbers]) + " |")

@@ -58,7 +58,7 @@ def read_results(paths: Sequence[Path | str]) -> pl.DataFrame:
     Runs are numbered anew: files count from 0 each. A run that is in several files is taken once.
     """
     files = [file for path in map(Path, paths) for file in _files(path)]
-    stores = [path for path in map(Path, paths) if is_store(path)]
+    stores = [path for path in map(Path, paths) if path.is_dir() and is_store(path)]
     hint = f"; {stores[0]} is a store: derl store export FILE.parquet --store {stores[0]}" if stores else ""
     require(len(files) > 0, f"there are no results (*.parquet) in {', '.join(map(str, paths))}{hint}")
     frames, runs = [], 0
