@@ -1,10 +1,10 @@
 """Decoupled reinforcement learning: one policy explores, a second one exploits what it found."""
 
 from derl._version import __version__
-from derl.agents import A2C, DQN, PPO, Agent, BootstrappedDQN, EpisodicA2C, OptimisticDQN
+from derl.agents import A2C, DQN, PPO, Agent, BootstrappedDQN, EpisodicA2C, OptimisticDQN, register_agent
 from derl.analysis.result import Policy, Result
 from derl.api import configure, load, resume, sweep, train
-from derl.bonuses import ICM, RIDE, RND, Bonus, Count, HashCount, NoBonus
+from derl.bonuses import ICM, RIDE, RND, Bonus, Count, HashCount, NoBonus, register_bonus
 from derl.core.errors import DerlError
 from derl.core.types import Box, Discrete, Rollout, Spec
 from derl.envs import PAPER_TASKS, DeepSea, Environment, Hallway, Step, make, register
@@ -50,6 +50,8 @@ __all__ = [
     "make",
     "recipe",
     "register",
+    "register_agent",
+    "register_bonus",
     "resume",
     "sweep",
     "train",

@@ -151,8 +151,7 @@ def test_unknown_flags_are_refused(tmp_path, monkeypatch, capsys):
 
 OWN_MODULE = """
 import equinox as eqx
-from derl import Count, Hallway, register
-from derl.bonuses import BONUSES
+from derl import Count, Hallway, register, register_bonus
 
 class Twice(Count):
     factor: float = 2.0
@@ -160,7 +159,7 @@ class Twice(Count):
         state, bonus = super().step(state, rollout)
         return state, self.factor * bonus
 
-BONUSES["twice"] = Twice
+register_bonus("twice", Twice)
 register("Corridor-3", lambda n: Hallway(n, 0))
 """
 

@@ -3,6 +3,7 @@
 import pytest
 
 from derl.core.errors import DerlError, UnknownNameError, require
+from derl.core.naming import add_kind
 
 
 def test_a_near_miss_gets_a_suggestion():
@@ -21,3 +22,28 @@ def test_require_raises_only_if_it_must():
     require(True, "fine")
     with pytest.raises(DerlError, match="not fine"):
         require(False, "not fine")
+
+
+def test_a_name_belongs_to_one_class():
+    class First:
+        """Whatever."""
+
+    class Other:
+        """Something else."""
+
+    def again():
+        class First:
+            """The same cell of a notebook, run a second time."""
+
+        return First
+
+    kinds = {}
+    add_kind(kinds, "Mine", First)
+    add_kind(kinds, "mine", First)
+    assert kinds == {"mine": First}
+    with pytest.raises(DerlError, match="cannot register 'mine': the name is taken by First"):
+        add_kind(kinds, "mine", Other)
+    newer = again()
+    newer.__qualname__ = First.__qualname__
+    add_kind(kinds, "mine", newer)
+    assert kinds == {"mine": newer}

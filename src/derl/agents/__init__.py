@@ -9,6 +9,7 @@ from derl.agents.episodic import EpisodicA2C
 from derl.agents.optimistic_dqn import OptimisticDQN
 from derl.agents.ppo import PPO
 from derl.core.errors import UnknownNameError
+from derl.core.naming import add_kind
 
 AGENTS: dict[str, type[AnyAgent]] = {
     "a2c": A2C,
@@ -18,6 +19,11 @@ AGENTS: dict[str, type[AnyAgent]] = {
     "episodic-a2c": EpisodicA2C,
     "bootstrapped-dqn": BootstrappedDQN,
 }
+
+
+def register_agent(name: str, kind: type[AnyAgent]) -> None:
+    """Let an agent of your own be named: by `--explorer-kind NAME`, in run folders, and in sweeps."""
+    add_kind(AGENTS, name, kind)
 
 
 def make_agent(name: str) -> AnyAgent:
@@ -41,4 +47,5 @@ __all__ = [
     "Experience",
     "OptimisticDQN",
     "make_agent",
+    "register_agent",
 ]

@@ -8,6 +8,7 @@ from derl.bonuses.none import NoBonus
 from derl.bonuses.ride import RIDE
 from derl.bonuses.rnd import RND
 from derl.core.errors import UnknownNameError
+from derl.core.naming import add_kind
 
 BONUSES: dict[str, type[AnyBonus]] = {
     "none": NoBonus,
@@ -19,11 +20,16 @@ BONUSES: dict[str, type[AnyBonus]] = {
 }
 
 
+def register_bonus(name: str, kind: type[AnyBonus]) -> None:
+    """Let a bonus of your own be named: by `--bonus-kind NAME`, in run folders, and in sweeps."""
+    add_kind(BONUSES, name, kind)
+
+
 def make_bonus(name: str) -> AnyBonus:
-    """The bonus called `name`, with its default hyper-parameters."""
-    if name not in BONUSES:
+    """A bonus with default hyper-parameters, by name."""
+    if name.lower() not in BONUSES:
         raise UnknownNameError("bonus", name, BONUSES)
-    return BONUSES[name]()
+    return BONUSES[name.lower()]()
 
 
 __all__ = [
@@ -39,4 +45,5 @@ __all__ = [
     "NoBonus",
     "looked_at",
     "make_bonus",
+    "register_bonus",
 ]
