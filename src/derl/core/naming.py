@@ -8,7 +8,10 @@ Kind = TypeVar("Kind")
 
 
 def add_kind(kinds: dict[str, type[Kind]], name: str, kind: type[Kind]) -> None:
-    """Let a class be found by a name that no other has; a class made anew (a notebook cell run twice) replaces itself."""
+    """Let a class be found by a name that no other has.
+
+    The same class made anew, by a notebook's cell that is run twice, replaces itself.
+    """
     key = name.lower()
     known = kinds.get(key, kind)
     same = (known.__module__, known.__qualname__) == (kind.__module__, kind.__qualname__)
