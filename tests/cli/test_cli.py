@@ -14,6 +14,7 @@ import pytest
 from derl.bonuses import BONUSES
 from derl.cli.main import main
 from derl.cli.train import parse, parse_seeds, parse_vary
+from derl.envs.registry import _FAMILIES
 from derl.training.folder import RunFolder
 from derl.training.recipes import recipe
 
@@ -174,6 +175,7 @@ def test_a_users_own_module_adds_tasks_and_bonuses(tmp_path, monkeypatch):
         assert main(["--import", "own_parts", *args]) == 0
     finally:
         BONUSES.pop("twice", None)
+        _FAMILIES.pop("corridor", None)
     bonus = json.loads((tmp_path / "run" / "config.json").read_text())["config"]["bonus"]
     assert bonus["kind"] == "twice"
     assert bonus["factor"] == 3.0
