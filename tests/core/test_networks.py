@@ -8,7 +8,7 @@ import pytest
 
 from core.building import KEY, random_mlp
 from derl.core.errors import UnknownNameError
-from derl.core.networks import MLP, lookup, orthogonal
+from derl.core.networks import MLP, lookup, orthogonal, small_batch_product
 from derl.core.types import Box, Discrete
 
 SIZE = 5
@@ -130,3 +130,15 @@ def test_a_tabulated_network_gives_the_same_numbers_and_gradients():
         np.testing.assert_allclose(ours, theirs, rtol=1e-5, atol=1e-6)
     # Few observations are computed as they are.
     np.testing.assert_array_equal(tabulated(obs[:1]), plain(obs[:1]))
+
+
+@pytest.mark.parametrize("samples", [1, 10, 40])
+def test_the_product_for_small_batches_and_its_gradients(samples):
+    x, weight, direction = (jax.random.normal(jax.random.key(i), s) for i, s in enumerate([(samples, 4), (4, 3), (3,)]))
+
+    def loss(product):
+        return jax.value_and_grad(lambda x, w: jnp.sum(jnp.square(product(x, w)) @ direction), argnums=(0, 1))(
+            x, weight
+        )
+
+    jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-4), loss(small_batch_product), loss(jnp.matmul))

@@ -34,6 +34,10 @@ class ActorCritic(eqx.Module):
         """V(s)."""
         return self.critic(obs)[..., 0]
 
+    def policy_and_value(self, obs: Shaped[Array, "*b_obs"]) -> tuple[Float[Array, "*b A"], Float[Array, "*b"]]:
+        """log pi(. | s) and V(s)."""
+        return self.log_probs(obs), self.value(obs)
+
 
 class ActorCriticState(eqx.Module):
     """What an actor-critic agent has learnt."""

@@ -1,5 +1,6 @@
 """Proximal policy optimisation, and with another policy's data DePPO."""
 
+from functools import partial
 from typing import NamedTuple
 
 import equinox as eqx
@@ -10,11 +11,12 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray, Shaped
 from derl.agents.actor_critic import ActorCritic, ActorCriticAgent, ActorCriticState, entropy
 from derl.agents.base import Clock, Experience, Metrics, comparison
 from derl.agents.divergences import mean_divergence
+from derl.agents.packed import PackedActorCritic, PackedState, pack_state, unpack_state, visited
 from derl.agents.returns import importance_ratio, importance_weights, select
 from derl.core.checks import require_at_least, require_positive
 from derl.core.errors import require
-from derl.core.optimiser import apply_gradient
-from derl.core.types import Spec
+from derl.core.optimiser import apply_gradient, idle_adam
+from derl.core.types import Discrete, Spec
 
 
 def clipped_policy_loss(
@@ -67,10 +69,11 @@ class PPO(ActorCriticAgent):
     weight_value_loss: bool = eqx.field(default=False, static=True)
     """Whether an exploiter's value loss is weighted by importance (the paper's equation; its code did not)."""
 
-    def loss(self, network: ActorCritic, batch: Minibatch, constraint) -> tuple[Float[Array, ""], Metrics]:
+    def loss(
+        self, network: ActorCritic | PackedActorCritic, batch: Minibatch, constraint
+    ) -> tuple[Float[Array, ""], Metrics]:
         """Clipped policy loss + value loss - entropy bonus + divergence constraint, on one minibatch."""
-        log_pi = network.log_probs(batch.obs)
-        v = network.value(batch.obs)
+        log_pi, v = network.policy_and_value(batch.obs)
         ratio = importance_ratio(select(log_pi, batch.action), batch.log_mu)
         squared = (
             clipped_value_loss(v, batch.v_old, batch.target, self.clip)
@@ -115,21 +118,43 @@ class PPO(ActorCriticAgent):
         self, state: ActorCriticState, key: PRNGKeyArray, spec: Spec, clock: Clock, experience: Experience
     ) -> tuple[ActorCriticState, Metrics]:
         batch, metrics = self.samples(state.network, spec, experience)
-        size = batch.action.shape[0] // self.minibatches
-        # A random order for each epoch; samples that do not fill a minibatch are left out of that epoch.
-        order = jnp.argsort(jax.random.uniform(key, (self.epochs, batch.action.shape[0])))
-        order = order[:, : size * self.minibatches].reshape(self.epochs * self.minibatches, size)
-        minibatches = jax.tree.map(lambda x: x[order], batch)
+        rows, position = None, batch.obs
+        if self.leaves_rows_idle(spec, batch):
+            rows, position = visited(batch.obs, spec.observation.size)
+        minibatches = self.minibatch_sequence(key, batch._replace(obs=position))
 
-        def step(state: ActorCriticState, minibatch: Minibatch):
+        def step(state: PackedState, minibatch: Minibatch):
             gradient, _ = eqx.filter_grad(self.loss, has_aux=True)(state.network, minibatch, experience.constraint)
             network, opt_state, norm = apply_gradient(self.optimiser, state.network, state.opt_state, gradient)
-            return ActorCriticState(network, opt_state), norm
+            return PackedState(network, opt_state), norm
 
-        state, norms = jax.lax.scan(step, state, minibatches)
+        packed, norms = jax.lax.scan(step, pack_state(state, rows), minibatches)
+        idle = partial(
+            idle_adam,
+            steps=norms.shape[0],
+            learning_rate=self.learning_rate,
+            epsilon=self.adam_epsilon,
+            beta2=self.adam_beta2,
+        )
+        state = unpack_state(packed, state, rows, idle)
         # The losses are taken once, after the last step: reading them in every step would cost more than taking it.
         losses = self.loss(state.network, batch, experience.constraint)[1]
         return state, metrics | losses | {"grad_norm": norms.mean()}
+
+    def leaves_rows_idle(self, spec: Spec, batch: Minibatch) -> bool:
+        """Whether to keep the rows of a first layer that belong to no sample out of the gradient steps."""
+        many_rows = isinstance(spec.observation, Discrete) and spec.observation.size > batch.action.shape[0]
+        # What so many steps do to an idle row is one long expression, which would take too long to compile.
+        return many_rows and self.epochs * self.minibatches <= 64
+
+    def minibatch_sequence(self, key: PRNGKeyArray, batch: Minibatch) -> Minibatch:
+        """The minibatches of all epochs, one after the other: a random order for each epoch. Samples that do not fill
+        a minibatch are left out of that epoch."""
+        samples, steps = batch.action.shape[0], self.epochs * self.minibatches
+        size = samples // self.minibatches
+        order = jnp.argsort(jax.random.uniform(key, (self.epochs, samples)))
+        order = order[:, : size * self.minibatches].reshape(steps, size)
+        return jax.tree.map(lambda x: x[order], batch)
 
     def init(self, key: PRNGKeyArray, spec: Spec, num_envs: int, rollout_length: int) -> ActorCriticState:
         samples = max(self.n_steps, rollout_length) * num_envs
@@ -144,3 +169,5 @@ class PPO(ActorCriticAgent):
         super().check()
         require_at_least(self, 1, "epochs", "minibatches")
         require_positive(self, "clip")
+        # Products of four epsilons occur (see `idle_adam`); smaller ones would vanish.
+        require_at_least(self, 1e-9, "adam_epsilon")

@@ -37,6 +37,28 @@ def lookup(weights: Float[Array, "n m"], index: Array) -> Float[Array, "*batch m
     return jnp.take(weights, index, axis=0, mode="fill", fill_value=0.0)
 
 
+@jax.custom_vjp
+def _outer_product(x: Float[Array, "b n"], weight: Float[Array, "n m"]) -> Float[Array, "b m"]:
+    return x @ weight
+
+
+def _outer_backward(saved, gradient):
+    # The barrier keeps XLA from computing what the factors are made of again for every element of the product.
+    x, weight, gradient = jax.lax.optimization_barrier((*saved, gradient))
+    return gradient @ weight.T, sum(x[b, :, None] * gradient[b, None, :] for b in range(x.shape[0]))
+
+
+_outer_product.defvjp(lambda x, weight: (x @ weight, (x, weight)), _outer_backward)
+
+
+def small_batch_product(x: Float[Array, "b n"], weight: Float[Array, "n m"]) -> Float[Array, "b m"]:
+    """x W. The gradient of W is summed sample by sample instead of as a product of matrices.
+
+    For a handful of samples that is less work on a CPU: the outer products are added up in the loop that uses them.
+    """
+    return _outer_product(x, weight) if x.shape[0] <= 16 else x @ weight
+
+
 class MLP(eqx.Module):
     """Fully connected layers on a batch of observations.
 

@@ -1,0 +1,119 @@
+"""An actor-critic laid out for many small gradient steps on one batch: PPO's epochs."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import optax
+from jaxtyping import Array, Float, Int, Shaped
+
+from derl.agents.actor_critic import ActorCritic, ActorCriticState
+from derl.core.networks import ACTIVATIONS, Activation, lookup, small_batch_product
+from derl.core.types import Discrete
+
+
+class PackedActorCritic(eqx.Module):
+    """The weights of an `ActorCritic`, its two networks side by side: half as many operations, each twice as large.
+
+    Of a first layer that reads integers it may hold the rows of some states only: while an agent takes many steps on
+    one batch, the others have no gradient (see `idle_adam`).
+    """
+
+    first: Float[Array, "n both"]
+    first_bias: Float[Array, " both"]
+    hidden: tuple[Float[Array, "2 n m"], ...]
+    hidden_biases: tuple[Float[Array, "2 1 m"], ...]
+    heads: tuple[Float[Array, "n _"], ...]
+    head_biases: tuple[Float[Array, " _"], ...]
+    activation: Activation = eqx.field(static=True)
+    discrete: bool = eqx.field(static=True)
+
+    def policy_and_value(self, obs: Shaped[Array, " b *obs"]) -> tuple[Float[Array, "b A"], Float[Array, " b"]]:
+        """log pi(. | s) and V(s)."""
+        h = lookup(self.first, obs) if self.discrete else obs.reshape(len(obs), -1) @ self.first
+        h = h + self.first_bias
+        if not self.heads:
+            return jax.nn.log_softmax(h[:, :-1]), h[:, -1]
+        activate = ACTIVATIONS[self.activation]
+        both = h.reshape(len(obs), 2, -1).swapaxes(0, 1)
+        for weight, bias in zip(self.hidden, self.hidden_biases, strict=True):
+            both = jax.vmap(small_batch_product)(activate(both), weight) + bias
+        logits, value = (
+            small_batch_product(activate(h), weight) + bias
+            for h, weight, bias in zip(both, self.heads, self.head_biases, strict=True)
+        )
+        return jax.nn.log_softmax(logits), value[:, 0]
+
+
+def visited(obs: Int[Array, " b"], size: int) -> tuple[Int[Array, " b"], Int[Array, " b"]]:
+    """The distinct states of a batch (then `size`, which is none, until there are `b`), and where each sample's is."""
+    rows, position = jnp.unique(obs, size=obs.shape[0], fill_value=size, return_inverse=True)
+    return rows, jnp.where(obs < size, position, obs.shape[0])
+
+
+def pack(network: ActorCritic, rows: Int[Array, " n"] | None) -> PackedActorCritic:
+    """Both networks side by side; with `rows`, only these of the first layer."""
+    layers = list(zip(network.actor.weights, network.critic.weights, strict=True))
+    biases = list(zip(network.actor.biases, network.critic.biases, strict=True))
+    first = jnp.concatenate(layers[0], axis=1)
+    return PackedActorCritic(
+        first=first if rows is None else lookup(first, rows),
+        first_bias=jnp.concatenate(biases[0]),
+        hidden=tuple(jnp.stack(pair) for pair in layers[1:-1]),
+        hidden_biases=tuple(jnp.stack(pair)[:, None] for pair in biases[1:-1]),
+        heads=layers[-1] if len(layers) > 1 else (),
+        head_biases=biases[-1] if len(layers) > 1 else (),
+        activation=network.actor.activation,
+        discrete=isinstance(network.actor.observation, Discrete),
+    )
+
+
+def unpack(packed: PackedActorCritic, network: ActorCritic, first: Float[Array, "n both"]) -> ActorCritic:
+    """The two networks again, with `first` as their first layer; `network` says what they look like."""
+    width = network.actor.weights[0].shape[1]
+    for i, mlp in enumerate((network.actor, network.critic)):
+        half = slice(0, width) if i == 0 else slice(width, None)
+        weights = (first[:, half], *(pair[i] for pair in packed.hidden), *packed.heads[i : i + 1])
+        biases = (packed.first_bias[half], *(p[i, 0] for p in packed.hidden_biases), *packed.head_biases[i : i + 1])
+        mlp = eqx.tree_at(lambda m: (m.weights, m.biases), mlp, (weights, biases))
+        network = eqx.tree_at(lambda n, i=i: (n.actor, n.critic)[i], network, mlp)
+    return network
+
+
+class PackedState(NamedTuple):
+    """An agent's networks and its optimiser's state, packed."""
+
+    network: PackedActorCritic
+    opt_state: optax.OptState
+
+
+def pack_state(state: ActorCriticState, rows: Int[Array, " n"] | None) -> PackedState:
+    """An agent's networks, and Adam's two means of them."""
+
+    def packed(part: Any) -> Any:
+        return pack(part, rows) if isinstance(part, ActorCritic) else part
+
+    opt_state = jax.tree.map(packed, state.opt_state, is_leaf=lambda part: isinstance(part, ActorCritic))
+    return PackedState(pack(state.network, rows), opt_state)
+
+
+def unpack_state(
+    packed: PackedState,
+    before: ActorCriticState,
+    rows: Int[Array, " n"] | None,
+    idle: Callable[..., tuple[Array, Array, Array]],
+) -> ActorCriticState:
+    """The agent after its steps; `idle` does to the rows that no sample had what those steps do without a gradient."""
+
+    def parts(state: PackedState | ActorCriticState) -> tuple[Any, Any, Any]:
+        return state.network, optax.tree.get(state.opt_state, "mu"), optax.tree.get(state.opt_state, "nu")
+
+    firsts = [part.first for part in parts(packed)]
+    if rows is not None:
+        whole = [pack(part, None).first for part in parts(before)]
+        moved = idle(*whole, optax.tree.get(before.opt_state, "count"))
+        firsts = [rest.at[rows].set(first, mode="drop") for rest, first in zip(moved, firsts, strict=True)]
+    network, mu, nu = map(unpack, parts(packed), parts(before), firsts)
+    return ActorCriticState(network, optax.tree.set(packed.opt_state, mu=mu, nu=nu))
