@@ -22,7 +22,7 @@ TINY = ["--seeds", "2", "--protocol.episodes", "200", "--protocol.evaluate-every
 
 
 def run(*args, cwd=None) -> subprocess.CompletedProcess:
-    command = [sys.executable, "-m", "derl.cli.main", *map(str, args)]
+    command = [sys.executable, "-m", "derl", *map(str, args)]
     return subprocess.run(command, capture_output=True, text=True, timeout=240, cwd=cwd)
 
 
@@ -199,7 +199,7 @@ def test_a_terminal_sees_live_progress(tmp_path):
     command = [
         sys.executable,
         "-m",
-        "derl.cli.main",
+        "derl",
         "train",
         "DeepSea-5",
         "--recipe",

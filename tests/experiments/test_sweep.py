@@ -46,7 +46,7 @@ def experiment(episodes: int = 200, recipes: tuple[str, ...] = ("a2c-count",)):
 
 
 def start(spec: Path, store: Path) -> subprocess.Popen:
-    command = [sys.executable, "-m", "derl.cli.main", "sweep", str(spec), "--store", str(store), "--workers", "2"]
+    command = [sys.executable, "-m", "derl", "sweep", str(spec), "--store", str(store), "--workers", "2"]
     with open(spec.with_suffix(".log"), "a") as log:
         return subprocess.Popen([*command, "--checkpoint-seconds", "0.5"], stdout=log, stderr=log)
 

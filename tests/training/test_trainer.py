@@ -192,7 +192,7 @@ TRAIN = [
 def start(log, *args) -> subprocess.Popen:
     """A derl command in a process of its own; what it prints goes to the file `log`."""
     with open(log, "ab") as file:
-        return subprocess.Popen([sys.executable, "-m", "derl.cli.main", *map(str, args)], stdout=file, stderr=file)
+        return subprocess.Popen([sys.executable, "-m", "derl", *map(str, args)], stdout=file, stderr=file)
 
 
 def kill_once_saved(process: subprocess.Popen, out, log, number=signal.SIGKILL) -> int:

@@ -85,6 +85,16 @@ class Agent(eqx.Module, Generic[State]):
         return max(1, round(self.updates_per_step * steps)) if self.updates_per_step else self.updates_per_rollout
 
     @property
+    def gradient_steps(self) -> int:
+        """How many gradient steps one update takes."""
+        return 1
+
+    @property
+    def replayed_steps(self) -> int:
+        """How many remembered steps each of them looks at (none if it learns from the rollout)."""
+        return 0
+
+    @property
     def recomputes(self) -> bool:
         """Whether the agent rewards remembered steps with the bonus as it is now, instead of as it was then."""
         return False

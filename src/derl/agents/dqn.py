@@ -67,6 +67,10 @@ class DQN(Agent[DQNState]):
         return self.collect_steps
 
     @property
+    def replayed_steps(self) -> int:
+        return self.batch_size
+
+    @property
     def recomputes(self) -> bool:
         return self.recompute_bonus
 

@@ -68,6 +68,10 @@ class EpisodicA2C(ActorCriticAgent):
     tabulates: ClassVar[bool] = True
     uses_rollout: ClassVar[bool] = False
 
+    @property
+    def replayed_steps(self) -> int:
+        return self.batch_steps
+
     def init(self, key: PRNGKeyArray, spec: Spec, num_envs: int, rollout_length: int) -> EpisodicState:  # pyright: ignore
         fresh = super().init(key, spec, num_envs, rollout_length)
         average = jax.tree.map(jnp.copy, fresh.network) if self.averaged else None

@@ -131,7 +131,7 @@ class PPO(ActorCriticAgent):
         packed, norms = jax.lax.scan(step, pack_state(state, rows), minibatches)
         idle = partial(
             idle_adam,
-            steps=norms.shape[0],
+            steps=self.gradient_steps,
             learning_rate=self.learning_rate,
             epsilon=self.adam_epsilon,
             beta2=self.adam_beta2,
@@ -141,19 +141,23 @@ class PPO(ActorCriticAgent):
         losses = self.loss(state.network, batch, experience.constraint)[1]
         return state, metrics | losses | {"grad_norm": norms.mean()}
 
+    @property
+    def gradient_steps(self) -> int:
+        return self.epochs * self.minibatches
+
     def leaves_rows_idle(self, spec: Spec, batch: Minibatch) -> bool:
         """Whether to keep the rows of a first layer that belong to no sample out of the gradient steps."""
         many_rows = isinstance(spec.observation, Discrete) and spec.observation.size > batch.action.shape[0]
         # What so many steps do to an idle row is one long expression, which would take too long to compile.
-        return many_rows and self.epochs * self.minibatches <= 64
+        return many_rows and self.gradient_steps <= 64
 
     def minibatch_sequence(self, key: PRNGKeyArray, batch: Minibatch) -> Minibatch:
         """The minibatches of all epochs, one after the other: a random order for each epoch. Samples that do not fill
         a minibatch are left out of that epoch."""
-        samples, steps = batch.action.shape[0], self.epochs * self.minibatches
+        samples = batch.action.shape[0]
         size = samples // self.minibatches
         order = jnp.argsort(jax.random.uniform(key, (self.epochs, samples)))
-        order = order[:, : size * self.minibatches].reshape(steps, size)
+        order = order[:, : size * self.minibatches].reshape(self.gradient_steps, size)
         return jax.tree.map(lambda x: x[order], batch)
 
     def init(self, key: PRNGKeyArray, spec: Spec, num_envs: int, rollout_length: int) -> ActorCriticState:

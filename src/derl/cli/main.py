@@ -101,7 +101,3 @@ def load(module: str) -> None:
         raise DerlError(f"cannot import {module} ({error}); is it in this folder?") from None
     except DerlError as error:
         raise DerlError(f"cannot import {module}: {error}") from None
-
-
-if __name__ == "__main__":
-    sys.exit(main())

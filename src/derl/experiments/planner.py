@@ -11,7 +11,6 @@ import jax
 import numpy as np
 import polars as pl
 
-from derl.agents.ppo import PPO
 from derl.core.memory import memory_bytes
 from derl.experiments.cases import Case
 from derl.experiments.identity import config_key, seed_key
@@ -111,10 +110,11 @@ def expected_seconds(config: Config) -> float:
     weights, per_rollout = parameters(config), config.algorithm().steps_per_iteration
     cost = 2.5e-6
     for agent in filter(None, (config.explorer, config.exploiter)):
-        updates = agent.updates(per_rollout) * (agent.epochs * agent.minibatches if isinstance(agent, PPO) else 1)
-        batch = 0.3e-6 * (getattr(agent, "batch_size", 0) + getattr(agent, "batch_steps", 0))
         share = weights / (2 if config.exploiter is not None else 1)
-        cost += updates * (20e-6 + batch + 1e-9 * share) / per_rollout
+        # An agent that takes many steps on one rollout moves few of the first layer's rows in each.
+        moved = share if agent.gradient_steps == 1 else min(share, 15_000)
+        step = 20e-6 + 0.3e-6 * agent.replayed_steps + 1e-9 * moved
+        cost += agent.updates(per_rollout) * agent.gradient_steps * step / per_rollout
     if hasattr(config.bonus, "learning_rate"):
         cost += 45e-6 / config.num_envs
     return steps_of(config) * cost
