@@ -187,10 +187,10 @@ def test_a_damaged_checkpoint_costs_time_not_results(tmp_path):
 def test_a_job_that_kills_its_worker_is_reported_and_the_rest_goes_on(tmp_path, monkeypatch):
     """A module that workers load makes every DeepSea-3 run end its process."""
     (tmp_path / "deadly.py").write_text(
-        "import os\nfrom derl.experiments import jobs\nold = jobs.execute\n"
+        "import os\nimport __main__ as worker\nold = worker.execute\n"
         "def execute(store, job, *args):\n"
         "    if job.members[0].case.task == 'DeepSea-3':\n        os._exit(9)\n    old(store, job, *args)\n"
-        "jobs.execute = execute\n"
+        "worker.execute = execute\n"
     )
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     data = {"tasks": ["DeepSea-3", "DeepSea-4"], "recipes": ["a2c"], "seeds": 1}
@@ -299,11 +299,11 @@ def test_a_users_prints_do_not_disturb_the_sweep(tmp_path, monkeypatch):
 def test_a_population_that_cannot_be_trained_together_is_tried_one_by_one(tmp_path, monkeypatch):
     """A module that workers load lets only single runs through."""
     (tmp_path / "lonely.py").write_text(
-        "from derl.experiments import jobs\nold = jobs.execute\n"
+        "import __main__ as worker\nold = worker.execute\n"
         "def execute(store, job, *args):\n"
         "    if len(job.members) > 1:\n        raise RuntimeError('RESOURCE_EXHAUSTED [a, b]')\n"
         "    old(store, job, *args)\n"
-        "jobs.execute = execute\n"
+        "worker.execute = execute\n"
     )
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     assert Sweep(experiment(50), tmp_path / "store", workers=1, modules=["lonely"]).run() == {}

@@ -1,12 +1,9 @@
 """A sweep: every run of an experiment that is not in the store yet, on all cores, whatever happens on the way."""
 
-import contextlib
 import dataclasses
-import fcntl
 import os
 import queue
 import shutil
-import signal
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -14,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from derl.core.errors import DerlError, require
+from derl.core.files import try_lock
 from derl.experiments.experiment import Experiment
 from derl.experiments.jobs import JOBS, begun_jobs, entry_of, halves, job_folder, names_unknown
 from derl.experiments.machine import accelerator, enough_room, quiet_cores, try_writing
@@ -21,6 +19,7 @@ from derl.experiments.planner import Job
 from derl.experiments.pool import Event, Worker
 from derl.experiments.remaining import make_plan
 from derl.experiments.store import Store
+from derl.training.signals import stopped_by_signals
 from derl.training.trainer import Interrupted
 
 ATTEMPTS = 3
@@ -91,7 +90,7 @@ class Sweep:
         self._tidy()
         count = min(self.plan.workers, len(self.waiting))
         cores = quiet_cores(count) if accelerator() is None else []
-        with self._catch_signals():
+        with stopped_by_signals(self._stop):
             try:
                 for core in cores or ["any"] * count:
                     self._start(str(core))
@@ -233,18 +232,6 @@ class Sweep:
             seconds_left=left,
         )
 
-    @contextlib.contextmanager
-    def _catch_signals(self):
-        if threading.current_thread() is not threading.main_thread():
-            yield
-            return
-        old = {s: signal.signal(s, lambda number, frame: self._stop.set()) for s in (signal.SIGINT, signal.SIGTERM)}
-        try:
-            yield
-        finally:
-            for number, handler in old.items():
-                signal.signal(number, handler)
-
     def _end(self) -> None:
         """Have all workers save and end."""
         for worker in self.workers:
@@ -260,17 +247,9 @@ def claim(path: Path, patience: float = 20.0) -> int:
 
     Workers inherit it. If an earlier sweep was killed, its workers are given time to save what they have.
     """
-    try:
-        handle = os.open(path / ".lock", os.O_RDWR | os.O_CREAT, 0o644)
-    except OSError as error:
-        raise DerlError(f"cannot write in {path}: {error.strerror}; choose another folder with --store") from None
     deadline = time.monotonic() + patience
-    while True:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            return handle
-        except OSError:
-            if time.monotonic() > deadline:
-                os.close(handle)
-                raise DerlError(f"another sweep is using {path}; wait for it, or choose another with --store") from None
-            time.sleep(0.2)
+    while (handle := try_lock(path)) is None:
+        if time.monotonic() > deadline:
+            raise DerlError(f"another sweep is using {path}; wait for it, or choose another with --store")
+        time.sleep(0.2)
+    return handle

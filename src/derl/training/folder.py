@@ -1,7 +1,6 @@
 """A run's folder: its configuration, results and checkpoint, used by one process at a time."""
 
 import contextlib
-import fcntl
 import io
 import json
 import os
@@ -13,12 +12,12 @@ import polars as pl
 
 from derl._version import __version__
 from derl.core.errors import DerlError, require
-from derl.core.files import write_atomically
+from derl.core.files import LOCK, try_lock, write_atomically
 from derl.training.checkpoint import read_metadata
 from derl.training.config import Config, from_json, to_json
 from derl.training.version import versions_of
 
-CONFIG, RESULTS, CHECKPOINT, LOCK = "config.json", "results.parquet", "checkpoint.safetensors", ".lock"
+CONFIG, RESULTS, CHECKPOINT = "config.json", "results.parquet", "checkpoint.safetensors"
 
 
 class RunFolder:
@@ -111,17 +110,8 @@ class RunFolder:
         """Claim the folder for this process until it ends."""
         if self._lock is not None:
             return
-        try:
-            handle = os.open(self.path / LOCK, os.O_RDWR | os.O_CREAT, 0o644)
-        except OSError as error:
-            raise DerlError(f"cannot write in {self.path}: {error.strerror or error}") from None
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            os.close(handle)
-            raise DerlError(
-                f"{self.path} is in use by another process; wait for it, or choose another folder"
-            ) from None
+        handle = try_lock(self.path)
+        require(handle is not None, f"{self.path} is in use by another process; wait for it, or choose another folder")
         self._lock = handle
 
     def unlock(self) -> None:
