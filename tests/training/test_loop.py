@@ -11,10 +11,11 @@ import pytest
 from derl import DQN, recipe
 from derl.agents.base import Experience
 from derl.bonuses.normalise import normalise, running_size
+from derl.core.errors import DerlError
 from derl.core.types import Rollout, empty_rollout
 from derl.training.evaluation import policy_of
 from derl.training.loop import init_run, iterate, to_explore
-from derl.training.segments import sequences
+from derl.training.segments import out_of_order, sequences
 
 
 def numbered(start: int, length: int = 2) -> Experience:
@@ -35,6 +36,33 @@ def test_further_sequences_stand_beside_the_first():
     whole = sequences([numbered(0), numbered(2), numbered(4), numbered(6)], 2)
     assert whole.rollout.obs.tolist() == [[0, 100, 4, 104], [1, 101, 5, 105], [2, 102, 6, 106], [3, 103, 7, 107]]
     assert whole.rollout.last_obs.tolist() == [4, 104, 8, 108]
+
+
+def test_the_older_rollout_after_the_newer_one():
+    """As DePPO's buffer in the paper's code: positions 0 .. n-1 are new, then come older steps, but for the observation
+    between them, which follows the new ones."""
+    whole = out_of_order(numbered(0), numbered(2))
+    assert whole.rollout.obs.tolist() == [[2, 102], [3, 103], [4, 104], [1, 101]]
+    # The value at the end is that of the observation after the older steps.
+    assert whole.rollout.next_obs[-1].tolist() == [2, 102]
+
+
+def test_every_other_update_may_see_stale_steps():
+    """Switched on, it changes the updates after the first, third, ... rollout and no others."""
+    plain = recipe("deppo-count", "DeepSea-5")
+    algorithms = [plain.with_value("decoupling.stale_segments", value).algorithm() for value in (False, True)]
+    state = init_run(algorithms[0], jax.random.key(0))
+    state, _ = eqx.filter_jit(iterate)(algorithms[0], state, jnp.asarray(0))
+    for clock, same in [(1, True), (2, False), (3, True)]:
+        learnt = [eqx.filter_jit(iterate)(a, state, jnp.asarray(clock))[0] for a in algorithms]
+        weights = [np.asarray(s.exploiter.network.actor.weights[-1]) for s in learnt]
+        assert np.array_equal(*weights) == same, clock
+        state = learnt[0]
+
+
+def test_stale_steps_need_two_rollouts():
+    with pytest.raises(DerlError, match="learns from the last two rollouts"):
+        recipe("dea2c-count", "DeepSea-5").with_value("decoupling.stale_segments", True).check()
 
 
 @pytest.mark.parametrize(

@@ -119,6 +119,7 @@ REASONS: tuple[Reason, ...] = (
         "run from new steps into older ones. Here its 10 steps are always the explorer's last two rollouts.",
         "known",
         ("deppo-*",),
+        option=(("decoupling.stale_segments", True),),
     ),
     Reason(
         "PPO's normalisation in Hallway",

@@ -20,6 +20,7 @@ ADDED = {
     "output_gain": 2**0.5,
     "capped": True,
     "mixture": 0.0,
+    "stale_segments": False,
     "mixture_floor": -3.0,
     "mixture_weight": 1.0,
 }

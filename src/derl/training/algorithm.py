@@ -33,6 +33,9 @@ class Decoupling(eqx.Module):
     """Rollouts an actor-critic exploiter keeps to learn from (0: only the newest)."""
     replay_batch: int = eqx.field(default=1, static=True)
     """Kept rollouts drawn for each of its updates, beside the newest."""
+    stale_segments: bool = eqx.field(default=False, static=True)
+    """Every other time let the exploiter see the newer of its two rollouts first and the older one after it, as a
+    mistake in the paper's code does for DePPO."""
     mixture: float = 0.0
     """Share of the episodes in which both policies act together, on the sum of what each prefers."""
     mixture_floor: float = -3.0

@@ -126,6 +126,11 @@ class Config:
             "Decoupling: replay_segments is for an exploiter that learns from rollouts (a2c, ppo); set it to 0",
         )
         require(
+            not decoupling.stale_segments or self.algorithm().window == 2,
+            "Decoupling: stale_segments is for an exploiter that learns from the last two rollouts (as deppo-count's); "
+            "turn it off",
+        )
+        require(
             not (self.explorer.recomputes and getattr(self.bonus, "looks", "") == "successor_after_reset"),
             "an explorer that recomputes its bonus keeps no successor after a reset: set bonus.looks to successor or "
             "state",

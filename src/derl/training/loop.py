@@ -4,6 +4,7 @@
 `vmap` away.
 """
 
+from functools import partial
 from typing import Any
 
 import equinox as eqx
@@ -18,7 +19,7 @@ from derl.core.running import Moments, RewardScale
 from derl.core.types import Box, Discrete, Rollout, Spec, empty_rollout
 from derl.training.algorithm import Algorithm
 from derl.training.collection import Collector, collect, start_collector
-from derl.training.segments import SegmentReplay, empty_experience, sequences
+from derl.training.segments import SegmentReplay, empty_experience, out_of_order, sequences
 
 
 class RunState(eqx.Module):
@@ -236,6 +237,9 @@ def gather_data(
     experience = newest
     if algorithm.window > 1:
         experience = sequences([*state.recent, newest], algorithm.segment_rollouts)
+        if algorithm.decoupling.stale_segments:
+            stale = out_of_order(*state.recent, newest)
+            experience = jax.tree.map(partial(jnp.where, clock % 2 == 0), stale, experience)
         state = eqx.tree_at(lambda s: s.recent, state, (*state.recent[1:], newest))
     if state.segments is not None:
         segments, experience = state.segments.mix(jax.random.fold_in(key, 1), clock, experience)

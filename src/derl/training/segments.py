@@ -33,6 +33,14 @@ def sequences(rollouts: list[Experience], length: int) -> Experience:
     return joined[0] if len(joined) == 1 else side_by_side(jax.tree.map(lambda *xs: jnp.stack(xs), *joined))
 
 
+def out_of_order(older: Experience, newest: Experience) -> Experience:
+    """The newest rollout followed by the one before it, as if it came after: what DePPO's buffer held in the paper's
+    code after every other rollout. Where the old steps begin stands the observation that follows the new ones."""
+    swapped = sequences([newest, older], 2)
+    steps = newest.rollout.reward.shape[0]
+    return eqx.tree_at(lambda e: e.rollout.obs, swapped, swapped.rollout.obs.at[steps].set(newest.rollout.last_obs))
+
+
 class SegmentReplay(eqx.Module):
     """The newest rollouts, each whole, with the log-probabilities of the policy that acted."""
 
