@@ -238,7 +238,7 @@ def gather_data(
     if algorithm.window > 1:
         experience = sequences([*state.recent, newest], algorithm.segment_rollouts)
         if algorithm.decoupling.stale_segments:
-            stale = out_of_order(*state.recent, newest)
+            stale = out_of_order(state.recent[-1], newest)
             experience = jax.tree.map(partial(jnp.where, clock % 2 == 0), stale, experience)
         state = eqx.tree_at(lambda s: s.recent, state, (*state.recent[1:], newest))
     if state.segments is not None:
