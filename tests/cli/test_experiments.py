@@ -10,10 +10,10 @@ import pytest
 from rich.console import Console
 
 from derl._version import __version__
+from derl.analysis.explaining import explaining
 from derl.analysis.reasons import reasons_for
 from derl.analysis.verdicts import Verdict
 from derl.cli.main import main
-from derl.cli.reproduce import explaining
 from derl.cli.sweep import show_returns
 from derl.experiments.cases import Case, case_of
 from derl.experiments.experiment import Experiment, Part, product

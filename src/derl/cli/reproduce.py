@@ -8,9 +8,9 @@ import polars as pl
 import tyro
 
 from derl.analysis.beyond import write_beyond
+from derl.analysis.explaining import explaining
 from derl.analysis.pages import write_text
 from derl.analysis.paper_figures import write_all
-from derl.analysis.reasons import reasons_for
 from derl.analysis.report import Facts, write_report
 from derl.analysis.selection import choices, selection_page
 from derl.analysis.tables import LEGEND, TABLES, grid_of, text
@@ -21,7 +21,7 @@ from derl.cli.sweep import Running, complain, run_experiment
 from derl.core.errors import require
 from derl.experiments.builtin import EXPERIMENTS, QUICK_EPISODES, experiment, quick
 from derl.experiments.cases import Case
-from derl.experiments.experiment import Experiment, Part
+from derl.experiments.experiment import Experiment
 from derl.experiments.machine import check_output
 from derl.experiments.planner import Member, members_of, results_of
 from derl.experiments.shortening import check_evaluations, shortened
@@ -99,18 +99,6 @@ def finished_on(store: Store, frame: pl.DataFrame) -> str:
     """The day on which the last of these runs ended, which may be long ago: the store kept them."""
     keys = set(frame["key"])
     return max((entry.finished or "" for entry in store.entries() if entry.key in keys), default="")[:10]
-
-
-def explaining(judged: list[Verdict], parts: Sequence[Part]) -> Experiment:
-    """The runs that tell whether the reasons for differences are the reasons, with the seeds of what differs."""
-    differing = [v.cell for v in judged if v.outcome == "differs"]
-    tests = []
-    for part in parts:
-        ours = [cell for cell in differing if cell.case in part.cases]
-        cases = [reason.test(cell.case) for cell in ours for reason in reasons_for(cell)]
-        tests.append(Part(tuple(dict.fromkeys(case for case in cases if case is not None)), part.seeds))
-    parts = tuple(part for part in tests if part.cases)
-    return Experiment("explanations", parts, "Tests of reasons for differences")
 
 
 def show_explaining(command: Reproduce, chosen: Experiment, names: Names) -> None:

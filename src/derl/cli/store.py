@@ -8,12 +8,14 @@ from typing import Literal
 import tyro
 from rich.markup import escape
 
+from derl.analysis.explaining import explaining
+from derl.analysis.verdicts import verdicts
 from derl.cli.display import console, duration
 from derl.cli.sweep import STORE
 from derl.core.errors import require
 from derl.experiments.builtin import find_experiment
 from derl.experiments.exchange import export, exported_runs, trained_runs
-from derl.experiments.planner import members_of
+from derl.experiments.planner import members_of, results_of
 from derl.experiments.pruning import leftovers, prune
 from derl.experiments.store import Store
 from derl.training.folder import CONFIG
@@ -30,7 +32,7 @@ class StoreCommand:
     store: Path = STORE
     """The folder of results."""
     experiment: str | None = None
-    """Export only the runs of this experiment: a name, or a file."""
+    """Export only the runs of this experiment (a name, or a file), with those that `--explain` made for it."""
     columns: tuple[str, ...] = ()
     """Export only these metrics beside what names a run and its returns, for a smaller file: coverage kl ..."""
     dry_run: bool = False
@@ -55,7 +57,11 @@ def export_runs(command: StoreCommand) -> None:
     require(len(command.paths) == 1, "derl store export takes one file to write")
     store = Store(command.store, read_only=True)
     chosen = None if command.experiment is None else find_experiment(command.experiment)
-    members = None if chosen is None else members_of(chosen.members())
+    members = None
+    if chosen is not None:
+        members = members_of(chosen.members())
+        tests = explaining(verdicts(results_of(store, members)), chosen.parts)
+        members += members_of(tests.members())
     count = export(store, command.paths[0], members, command.columns)
     console.print(f"{count} runs written to {command.paths[0]}", soft_wrap=True)
 
