@@ -334,3 +334,21 @@ def test_reasons_for_differences_are_tested_by_their_options():
     assert {case.recipe for case in tests.cases} == {"ppo-count"}
     assert {seed for _, seed in tests.members()} == {0}
     assert not explaining(judged[1:], parts).cases
+
+
+def test_an_export_carries_the_tests_of_reasons(tmp_path, capsys):
+    """A number far from the published one, and the same with the option that would explain it."""
+    case = next(
+        c.case for c in cells() if (c.row, c.column, c.table) == ("A2C Count", "DeepSea 10", "tab:mean_returns")
+    )
+    tested = case_of(case.recipe, case.task, "protocol.evaluation=greedy")
+    unrelated = case_of(case.recipe, "DeepSea-6", "")
+    members = members_of([(c, seed) for c in (case, tested, unrelated) for seed in range(5)])
+    evaluations = range(100)
+    curve = pl.DataFrame({"run": 0, "seed": 0, "evaluation": evaluations, "steps": evaluations, "return": -0.5})
+    curve = curve.with_columns(episodes=1000 * (pl.col("evaluation") + 1), failed_at_step=pl.lit(None, pl.Int64))
+    Store(tmp_path / "store").add([entry_of(m) for m in members], [curve] * len(members))
+    path = tmp_path / "table.parquet"
+    assert run(capsys, "store", "export", path, "--experiment", "table-1", "--store", tmp_path / "store")[0] == 0
+    assert set(pl.read_parquet(path)["setting"]) == {"", "protocol.evaluation=greedy"}
+    assert set(pl.read_parquet(path)["task"]) == {"DeepSea-10"}
