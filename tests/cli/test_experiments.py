@@ -344,9 +344,9 @@ def test_an_export_carries_the_tests_of_reasons(tmp_path, capsys):
     tested = case_of(case.recipe, case.task, "protocol.evaluation=greedy")
     unrelated = case_of(case.recipe, "DeepSea-6", "")
     members = members_of([(c, seed) for c in (case, tested, unrelated) for seed in range(5)])
-    evaluations = range(100)
+    evaluations = range(1, 101)
     curve = pl.DataFrame({"run": 0, "seed": 0, "evaluation": evaluations, "steps": evaluations, "return": -0.5})
-    curve = curve.with_columns(episodes=1000 * (pl.col("evaluation") + 1), failed_at_step=pl.lit(None, pl.Int64))
+    curve = curve.with_columns(episodes=1000 * pl.col("evaluation"), failed_at_step=pl.lit(None, pl.Int64))
     Store(tmp_path / "store").add([entry_of(m) for m in members], [curve] * len(members))
     path = tmp_path / "table.parquet"
     assert run(capsys, "store", "export", path, "--experiment", "table-1", "--store", tmp_path / "store")[0] == 0
