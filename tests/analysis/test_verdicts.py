@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from analysis.made_up import frame_of, like_the_paper
-from derl.analysis.explanations import why
+from derl.analysis.explanations import standing_of, why
 from derl.analysis.reasons import REASONS, reasons_for
 from derl.analysis.statistics import bootstrap_interval, bootstrap_means, interval_of
 from derl.analysis.verdicts import (
@@ -119,7 +119,8 @@ def test_a_reason_is_tested_where_its_option_was_run():
 
 
 def test_an_option_that_changes_nothing_explains_nothing():
-    """Both have runs at 0 and 1, by chance in other shares: the published number fits one of them and not the other."""
+    """Both have runs at 0 and 1, by chance in other shares: the published number fits one of them and not the other.
+    More runs might show a change, so that is not refuted either."""
     ride, plain = Case.of("a2c-ride", "DeepSea-10", {"bonus.scale": 4.0}), Case.of("a2c-ride", "DeepSea-10")
     published = cell(0.2, ride, table="tab:deepsea_10_intrinsic_coef_mean")
 
@@ -129,10 +130,11 @@ def test_an_option_that_changes_nothing_explains_nothing():
         assert verdict.outcome == "differs"
         return next(e for e in verdict.explanations if "lambda" in e.text).standing
 
-    assert standing([0, 1, 1, 1, 1], [0, 0, 1, 1, 1]) == "refuted"
+    assert standing([0, 1, 1, 1, 1], [0, 0, 1, 1, 1]) == "possible"
     assert standing([1, 1, 1, 1, 1], [0.2] * 5) == "explained"
     # Outside of an interval that has no width, but a deal in six is as far apart.
-    assert standing([1, 1, 1, 1, 1], [0, 0, 1, 1, 1]) == "refuted"
+    assert standing([1, 1, 1, 1, 1], [0, 0, 1, 1, 1]) == "possible"
+    assert standing([1, 1, 1, 1, 1], [0.9, 0.9, 1, 1, 1]) == "refuted"
     assert standing([1, 1, 1], [0, 0, 0.6]) == "possible"
 
 
@@ -150,8 +152,8 @@ def test_options_that_do_nothing_seldom_explain():
 
 
 def test_a_guess_that_nothing_can_test_explains_nothing():
-    """Any number of Hallway may be one of an earlier version; of DePPO one of stale steps. That is no explanation."""
-    hallway, deppo = Case.of("dedqn-count", "Hallway-10-10"), Case.of("deppo-count", "DeepSea-10")
+    """Any number of Hallway may be one of an earlier version. That is no explanation."""
+    hallway = Case.of("dedqn-count", "Hallway-10-10")
     online = Case.of("dedqn-count", "Hallway-10-10", {"exploiter.frozen_targets": False})
 
     def judged(case, **levels):
@@ -159,8 +161,8 @@ def test_a_guess_that_nothing_can_test_explains_nothing():
         frame = frame_of({options[name]: [[level] * 100] * 5 for name, level in levels.items()})
         return verdicts(frame, [cell(0.9, case)])[0]
 
-    assert [e.name for e in judged(deppo, ours=0.1).explanations] == ["DePPO's stale steps"]
-    assert judged(deppo, ours=0.1).standing == "none"
+    earlier = next(e for e in judged(hallway, ours=0.1).explanations if "earlier" in e.name)
+    assert earlier.standing == standing_of([earlier]) == "none"
     assert judged(hallway, ours=0.1).standing == "possible"
     assert judged(hallway, ours=0.1, online=0.9).standing == "explained"
     # What was tested and is not the reason is different from what nobody has thought of.
@@ -170,8 +172,8 @@ def test_a_guess_that_nothing_can_test_explains_nothing():
         "DeDQN's frozen targets: tested, not the reason; "
         "an earlier version of Hallway: cannot be tested, explains nothing yet"
     )
-    every = [judged(deppo, ours=0.1), refuted, judged(hallway, ours=0.9)]
-    assert count_standings(every) == {"explained": 0, "possible": 0, "refuted": 1, "none": 1}
+    every = [judged(hallway, ours=0.1), refuted, judged(hallway, ours=0.9)]
+    assert count_standings(every) == {"explained": 0, "possible": 1, "refuted": 1, "none": 0}
 
 
 def test_confirmed_reasons_come_first():

@@ -209,12 +209,15 @@ class _Judge:
         if not there:
             return None
         option = there[tested, cell.statistic]
-        if not option.agrees_with(cell.mean) or ours.agrees_with(option.score.value):
+        if not option.agrees_with(cell.mean):
             return False
+        if ours.agrees_with(option.score.value):
+            return None
         sides = [self.results.finished(case, evaluations=self.evaluations) for case in (cell.case, tested)]
         assert sides[0] is not None
         assert sides[1] is not None
-        return changes(sides[0], sides[1], cell.statistic)
+        # Where the change is no larger than seeds would make, more of them might still show it.
+        return changes(sides[0], sides[1], cell.statistic) or None
 
 
 def count_outcomes(judged: Iterable[Verdict]) -> dict[Outcome, int]:
