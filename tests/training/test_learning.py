@@ -15,7 +15,7 @@ DEEP_SEA = {
     "a2c-count": (8, 6_000),
     "a2c-hash-count": (8, 6_000),
     "a2c-icm": (6, 8_000),
-    "ppo-count": (8, 4_000),
+    "ppo-count": (7, 6_000),
     "ppo-hash-count": (8, 4_000),
     "ppo-icm": (6, 4_000),
     "ppo-ride": (6, 10_000),
