@@ -32,6 +32,7 @@ class PackedActorCritic(eqx.Module):
 
     def policy_and_value(self, obs: Shaped[Array, " b *obs"]) -> tuple[Float[Array, "b A"], Float[Array, " b"]]:
         """log pi(. | s) and V(s)."""
+        # Not `small_batch_product` for vectors: in the first layer it made Hallway-30-30 half as fast.
         h = lookup(self.first, obs) if self.discrete else obs.reshape(len(obs), -1) @ self.first
         h = h + self.first_bias
         if not self.heads:

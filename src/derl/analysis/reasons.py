@@ -4,7 +4,8 @@ The paper's numbers were made with code whose published version differs from the
 what it was meant to do. The recipes follow that code wherever it makes sense as an option. What remains is listed here,
 the most specific first: for each reason the numbers it concerns and, where there is one, the option that tests it. If
 the published number appears with the option switched on, and the option changes our own by more than seeds would, the
-reason is confirmed; if not, it is not the reason.
+reason is confirmed; if the number does not appear, it is not the reason; if it does but seeds could have done that,
+more of them are needed.
 """
 
 import dataclasses

@@ -204,7 +204,8 @@ class _Judge:
         return Explanation(reason.name, reason.text, reason.kind, text, confirmed)
 
     def confirms(self, tested: Case, cell: Cell, ours: Ours) -> bool | None:
-        """Whether a case that tests a reason has the published number and ours has another; None if nobody can say."""
+        """Whether a case that tests a reason has the published number, and another one than ours; None if nobody can
+        say: it was not run, or where the two are as close as seeds make them (more of them might show a change)."""
         there = our_numbers(self.results, [(tested, cell.statistic)], self.evaluations)
         if not there:
             return None
@@ -216,7 +217,6 @@ class _Judge:
         sides = [self.results.finished(case, evaluations=self.evaluations) for case in (cell.case, tested)]
         assert sides[0] is not None
         assert sides[1] is not None
-        # Where the change is no larger than seeds would make, more of them might still show it.
         return changes(sides[0], sides[1], cell.statistic) or None
 
 

@@ -99,8 +99,8 @@ class WriteError(DerlError):
 
 
 @contextlib.contextmanager
-def a_write() -> Iterator[None]:
-    """What goes wrong in here goes wrong in writing."""
+def as_write_error() -> Iterator[None]:
+    """What goes wrong in here is a `WriteError`."""
     try:
         yield
     except OSError as error:
@@ -114,22 +114,22 @@ class SavingTrainer(Trainer):
 
     def save(self) -> None:
         """Write results, then the checkpoint that counts them."""
-        with a_write():
+        with as_write_error():
             super().save()
 
 
 def execute(store: Path, job: Job, show: Callable[[Progress], None], checkpoint_seconds: float) -> None:
     """Train a job to its end, from its checkpoint if it has one, and enter its runs in the store."""
     folder = job_folder(store, job)
-    with a_write():
+    with as_write_error():
         folder.path.mkdir(parents=True, exist_ok=True)
         folder.lock()
     with folder.held():
-        with a_write():
+        with as_write_error():
             write_atomically(folder.path / RECIPE, json.dumps(to_data(job)).encode())
         trainer = begin(job, folder, checkpoint_seconds)
         frame = trainer.train(show)
-        with a_write():
+        with as_write_error():
             enter(store, job, frame, trainer.core_seconds / len(job.members))
     shutil.rmtree(folder.path, ignore_errors=True)
 
@@ -146,7 +146,7 @@ def begin(job: Job, folder: RunFolder, checkpoint_seconds: float) -> Trainer:
         trainer.resume()
     except DerlError:
         # A damaged checkpoint costs time, not results.
-        with a_write():
+        with as_write_error():
             folder.checkpoint.unlink(missing_ok=True)
         trainer = fresh()
         trainer.start()
