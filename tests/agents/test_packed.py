@@ -9,8 +9,9 @@ import pytest
 from derl.agents import PPO
 from derl.agents.actor_critic import ActorCriticState
 from derl.agents.base import Experience
-from derl.agents.packed import pack, pack_state, unpack_state, visited
+from derl.agents.packed import pack, pack_state, unpack_state
 from derl.core.optimiser import apply_gradient
+from derl.core.rows import visited
 from derl.core.types import Box, Discrete, Rollout, Spec
 
 STATES, ACTIONS, STEPS, ENVS = 40, 3, 5, 4
@@ -91,13 +92,6 @@ def test_both_layouts_compute_the_same(space, hidden):
         np.testing.assert_allclose(ours, theirs, rtol=1e-5, atol=1e-6)
     back = unpack_state(pack_state(state, None), state, None, lambda *_: pytest.fail("nothing is idle"))
     assert eqx.tree_equal(back, state)
-
-
-def test_the_states_of_a_batch():
-    rows, position = visited(jnp.asarray([7, 2, 7, 9, 2, 10]), 10)
-    assert rows.tolist() == [2, 7, 9, 10, 10, 10]
-    # 10 stands for the zero vector, which has no row: it is looked up past the end.
-    assert position.tolist() == [1, 0, 1, 2, 0, 6]
 
 
 def test_the_zero_vector_reads_no_row():

@@ -1,6 +1,5 @@
 """An actor-critic laid out for many small gradient steps on one batch: PPO's epochs."""
 
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -11,6 +10,7 @@ from jaxtyping import Array, Float, Int, Shaped
 
 from derl.agents.actor_critic import ActorCritic, ActorCriticState
 from derl.core.networks import ACTIVATIONS, Activation, lookup, small_batch_product
+from derl.core.rows import Idle, put_back
 from derl.core.types import Discrete
 
 
@@ -18,7 +18,7 @@ class PackedActorCritic(eqx.Module):
     """The weights of an `ActorCritic`, its two networks side by side: half as many operations, each twice as large.
 
     Of a first layer that reads integers it may hold the rows of some states only: while an agent takes many steps on
-    one batch, the others have no gradient (see `idle_adam`).
+    one batch, the others have no gradient (see `derl.core.rows`).
     """
 
     first: Float[Array, "n both"]
@@ -46,12 +46,6 @@ class PackedActorCritic(eqx.Module):
             for h, weight, bias in zip(both, self.heads, self.head_biases, strict=True)
         )
         return jax.nn.log_softmax(logits), value[:, 0]
-
-
-def visited(obs: Int[Array, " b"], size: int) -> tuple[Int[Array, " b"], Int[Array, " b"]]:
-    """The distinct states of a batch (then `size`, which is none, until there are `b`), and where each sample's is."""
-    rows, position = jnp.unique(obs, size=obs.shape[0], fill_value=size, return_inverse=True)
-    return rows, jnp.where(obs < size, position, obs.shape[0])
 
 
 def pack(network: ActorCritic, rows: Int[Array, " n"] | None) -> PackedActorCritic:
@@ -104,7 +98,7 @@ def unpack_state(
     packed: PackedState,
     before: ActorCriticState,
     rows: Int[Array, " n"] | None,
-    idle: Callable[..., tuple[Array, Array, Array]],
+    idle: Idle,
 ) -> ActorCriticState:
     """The agent after its steps; `idle` does to the rows that no sample had what those steps do without a gradient."""
 
@@ -114,7 +108,6 @@ def unpack_state(
     firsts = [part.first for part in parts(packed)]
     if rows is not None:
         whole = [pack(part, None).first for part in parts(before)]
-        moved = idle(*whole, optax.tree.get(before.opt_state, "count"))
-        firsts = [rest.at[rows].set(first, mode="drop") for rest, first in zip(moved, firsts, strict=True)]
+        firsts = put_back(rows, firsts, whole, optax.tree.get(before.opt_state, "count"), idle)
     network, mu, nu = map(unpack, parts(packed), parts(before), firsts)
     return ActorCriticState(network, optax.tree.set(packed.opt_state, mu=mu, nu=nu))

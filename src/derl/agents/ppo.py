@@ -1,6 +1,5 @@
 """Proximal policy optimisation, and with another policy's data DePPO."""
 
-from functools import partial
 from typing import NamedTuple
 
 import equinox as eqx
@@ -11,12 +10,13 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray, Shaped
 from derl.agents.actor_critic import ActorCritic, ActorCriticAgent, ActorCriticState, entropy
 from derl.agents.base import Clock, Experience, Metrics, comparison
 from derl.agents.divergences import mean_divergence
-from derl.agents.packed import PackedActorCritic, PackedState, pack_state, unpack_state, visited
+from derl.agents.packed import PackedActorCritic, PackedState, pack_state, unpack_state
 from derl.agents.returns import importance_ratio, importance_weights, select
 from derl.core.checks import require_at_least, require_positive
 from derl.core.errors import require
-from derl.core.optimiser import apply_gradient, idle_adam
-from derl.core.types import Discrete, Spec
+from derl.core.optimiser import LEAST_EPSILON, apply_gradient
+from derl.core.rows import idle_steps, visited, worth_leaving_idle
+from derl.core.types import Spec
 
 
 def clipped_policy_loss(
@@ -119,7 +119,7 @@ class PPO(ActorCriticAgent):
     ) -> tuple[ActorCriticState, Metrics]:
         batch, metrics = self.samples(state.network, spec, experience)
         rows, position = None, batch.obs
-        if self.leaves_rows_idle(spec, batch):
+        if worth_leaving_idle(batch.obs, spec.observation.size, self.gradient_steps):
             rows, position = visited(batch.obs, spec.observation.size)
         minibatches = self.minibatch_sequence(key, batch._replace(obs=position))
 
@@ -129,13 +129,7 @@ class PPO(ActorCriticAgent):
             return PackedState(network, opt_state), norm
 
         packed, norms = jax.lax.scan(step, pack_state(state, rows), minibatches)
-        idle = partial(
-            idle_adam,
-            steps=self.gradient_steps,
-            learning_rate=self.learning_rate,
-            epsilon=self.adam_epsilon,
-            beta2=self.adam_beta2,
-        )
+        idle = idle_steps(self.gradient_steps, self.learning_rate, self.adam_epsilon, self.adam_beta2)
         state = unpack_state(packed, state, rows, idle)
         # The losses are taken once, after the last step: reading them in every step would cost more than taking it.
         losses = self.loss(state.network, batch, experience.constraint)[1]
@@ -144,12 +138,6 @@ class PPO(ActorCriticAgent):
     @property
     def gradient_steps(self) -> int:
         return self.epochs * self.minibatches
-
-    def leaves_rows_idle(self, spec: Spec, batch: Minibatch) -> bool:
-        """Whether to keep the rows of a first layer that belong to no sample out of the gradient steps."""
-        many_rows = isinstance(spec.observation, Discrete) and spec.observation.size > batch.action.shape[0]
-        # What so many steps do to an idle row is one long expression, which would take too long to compile.
-        return many_rows and self.gradient_steps <= 64
 
     def minibatch_sequence(self, key: PRNGKeyArray, batch: Minibatch) -> Minibatch:
         """The minibatches of all epochs, one after the other: a random order for each epoch. Samples that do not fill
@@ -173,5 +161,4 @@ class PPO(ActorCriticAgent):
         super().check()
         require_at_least(self, 1, "epochs", "minibatches")
         require_positive(self, "clip")
-        # Products of four epsilons occur (see `idle_adam`); smaller ones would vanish.
-        require_at_least(self, 1e-9, "adam_epsilon")
+        require_at_least(self, LEAST_EPSILON, "adam_epsilon")

@@ -11,7 +11,8 @@ from jaxtyping import Array, Float, PRNGKeyArray, Shaped
 from derl.bonuses.base import Bonus, looked_at
 from derl.core.checks import require_at_least, require_positive, require_widths
 from derl.core.networks import MLP
-from derl.core.optimiser import apply_gradient, clipped_adam
+from derl.core.optimiser import LEAST_EPSILON, apply_gradient, clipped_adam
+from derl.core.rows import idle_steps, scan_visited
 from derl.core.types import Box, Rollout, Spec
 
 State = TypeVar("State")
@@ -138,16 +139,27 @@ class DynamicsBonus(Bonus[State]):
         num_actions = learner.model.inverse.biases[-1].shape[-1]
         gradient_of = jax.grad(self.loss, has_aux=True)
 
-        def train(learner: Learner, batch):
-            gradient, encoded = gradient_of(learner.model, *batch)
-            model, opt_state, _ = apply_gradient(optimiser, learner.model, learner.opt_state, gradient)
-            return Learner(model, opt_state), encoded
+        def train(carry, batch):
+            (model, opt_state), (both, action) = carry, batch
+            gradient, encoded = gradient_of(model, both[0], action, both[1])
+            model, opt_state, _ = apply_gradient(optimiser, model, opt_state, gradient)
+            return (model, opt_state), encoded
 
+        both = jnp.stack([rollout.obs, looked_at(rollout, self.successor)], axis=1)
         actions = jax.nn.one_hot(rollout.action, num_actions)
-        return jax.lax.scan(train, learner, (rollout.obs, actions, looked_at(rollout, self.successor)))
+        (model, opt_state), encoded = scan_visited(
+            train,
+            lambda model: model.encoder.weights[0],
+            (learner.model, learner.opt_state),
+            both,
+            actions,
+            idle=lambda steps: idle_steps(steps, self.learning_rate, self.adam_epsilon),
+        )
+        return Learner(model, opt_state), encoded
 
     def check(self) -> None:
         super().check()
         require_at_least(self, 0, "learning_rate", "forward_coef", "inverse_coef")
-        require_positive(self, "max_grad_norm", "adam_epsilon", "features")
+        require_positive(self, "max_grad_norm", "features")
+        require_at_least(self, LEAST_EPSILON, "adam_epsilon")
         require_widths(self, "hidden", "head_hidden")

@@ -9,7 +9,8 @@ from jaxtyping import Array, Float, PRNGKeyArray, Shaped
 from derl.bonuses.base import Bonus, Looks, looked_at, looked_at_again
 from derl.core.checks import require_at_least, require_positive, require_widths
 from derl.core.networks import MLP
-from derl.core.optimiser import apply_gradient, clipped_adam
+from derl.core.optimiser import LEAST_EPSILON, apply_gradient, clipped_adam
+from derl.core.rows import idle_steps, scan_visited
 from derl.core.types import Rollout, Spec
 
 
@@ -77,9 +78,14 @@ class RND(Bonus[RNDState]):
             return (predictor, opt_state), error
 
         obs = looked_at(rollout, self.looks)
-        # The target never changes, so that one call serves the whole rollout.
-        batches = (obs, state.target(obs))
-        (predictor, opt_state), bonus = jax.lax.scan(train, (state.predictor, state.opt_state), batches)
+        (predictor, opt_state), bonus = scan_visited(
+            train,
+            lambda predictor: predictor.weights[0],
+            (state.predictor, state.opt_state),
+            obs,
+            state.target(obs),  # It never changes, so that one call serves the whole rollout.
+            idle=lambda steps: idle_steps(steps, self.learning_rate, self.adam_epsilon),
+        )
         return RNDState(state.target, predictor, opt_state), bonus
 
     def current(self, state: RNDState, obs: Array, action: Array, next_obs: Array) -> Float[Array, "*b"]:
@@ -89,5 +95,6 @@ class RND(Bonus[RNDState]):
     def check(self) -> None:
         super().check()
         require_at_least(self, 0, "learning_rate", "loss_coef")
-        require_positive(self, "max_grad_norm", "adam_epsilon", "features")
+        require_positive(self, "max_grad_norm", "features")
+        require_at_least(self, LEAST_EPSILON, "adam_epsilon")
         require_widths(self, "hidden")

@@ -108,7 +108,7 @@ class MLP(eqx.Module):
             batch, h = obs.shape, lookup(self.weights[0], obs.reshape(-1))
         else:
             batch = obs.shape[: obs.ndim - len(self.observation.shape)]
-            h = obs.reshape(-1, self.observation.size) @ self.weights[0]
+            h = small_batch_product(obs.reshape(-1, self.observation.size), self.weights[0])
         outputs = self._above(h)
         return outputs.reshape(*batch, outputs.shape[-1])
 
@@ -117,5 +117,5 @@ class MLP(eqx.Module):
         activate = ACTIVATIONS[self.activation]
         h = h + self.biases[0]
         for weight, bias in zip(self.weights[1:], self.biases[1:], strict=True):
-            h = activate(h) @ weight + bias
+            h = small_batch_product(activate(h), weight) + bias
         return activate(h) if self.activate_output else h

@@ -13,6 +13,9 @@ Params = TypeVar("Params")
 BETA1 = 0.9
 """How much of its past Adam's mean of gradients keeps at every step."""
 
+LEAST_EPSILON = 1e-9
+"""The smallest epsilon `idle_adam` can do with: products of four occur there, and smaller ones would vanish."""
+
 
 def clipped_adam(
     learning_rate: float | Array, epsilon: float | Array, max_grad_norm: float | Array, beta2: float = 0.999
@@ -49,7 +52,7 @@ def idle_adam(
     With m and v its two means:  w - sum_j lr b1^j m / (1 - b1^(count+j)) / (sqrt(b2^j v / (1 - b2^(count+j))) + eps).
     """
     j = jnp.arange(1, steps + 1)
-    size = learning_rate * BETA1**j / (1 - BETA1 ** (count + j))
+    size = BETA1**j / (1 - BETA1 ** (count + j))
     shrink = jnp.sqrt(beta2**j / (1 - beta2 ** (count + j)))
     root, total = jnp.sqrt(square), jnp.zeros_like(weight)
     # Four fractions at a time are added over their common denominator: divisions are what takes time.
@@ -59,7 +62,7 @@ def idle_adam(
             divisor = shrink[i] * root + epsilon
             over, under = over * divisor + size[i] * under, under * divisor
         total = total + over / under
-    return weight - mean * total, mean * BETA1**steps, square * beta2**steps
+    return weight - learning_rate * mean * total, mean * BETA1**steps, square * beta2**steps
 
 
 def move_towards(old: Params, new: Params, rate: float | Float[Array, ""]) -> Params:
