@@ -7,7 +7,15 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from oracles.hallway_reference import Rules, best_by_enumeration, best_by_induction, best_without_memory, episode
+from oracles.hallway_reference import (
+    Rules,
+    Situation,
+    advance,
+    best_by_enumeration,
+    best_by_induction,
+    best_without_memory,
+    episode,
+)
 
 from derl.core.errors import DerlError
 from derl.core.types import Discrete
@@ -232,6 +240,25 @@ def test_rewards_can_vary_in_a_batch():
     run = jax.vmap(lambda env, key, action: env.step(key, env.reset(key)[0], action), in_axes=(axes, None, None))
     _, answers = run(envs, jax.random.key(0), np.int32(RIGHT))
     np.testing.assert_allclose(answers.reward, -move_costs, atol=1e-6)
+
+
+@pytest.mark.parametrize("lasting", [False, True])
+def test_what_outlasts_an_episode(lasting):
+    """Three episodes in one copy: with `lasting_goal` reached and stayed are carried over, and nothing else is."""
+    rules = Rules(2, 1, 8, stay_duration=3)
+    env = hallway(rules, lasting_goal=lasting)
+    now = Situation()
+    state, _ = env.reset(jax.random.key(0))
+    for actions in ("RRSSLRSR", "RRSSSSLR", "LLLSSRRS"):
+        for letter in actions:
+            now, reward = advance(rules, now, letter)
+            state, answer = env.step(jax.random.key(0), state, jnp.asarray(LETTERS.index(letter)))
+            np.testing.assert_allclose(answer.reward, reward, atol=1e-6)
+        assert answer.terminated
+        now = Situation(reached=now.reached and lasting, stayed=now.stayed if lasting else 0)
+        state, obs = env.restart(jax.random.key(0), state)
+        assert obs == state.position == state.time == 0
+    assert (env.optimal_return is None) == (env.memoryless_return is None) == lasting
 
 
 def situation(position, time=0, stays=0, reached=False):

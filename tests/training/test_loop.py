@@ -13,7 +13,9 @@ from derl.agents.base import Experience
 from derl.bonuses.normalise import normalise, running_size
 from derl.core.errors import DerlError
 from derl.core.types import Rollout, empty_rollout
-from derl.training.evaluation import policy_of
+from derl.envs import Hallway
+from derl.training.collection import collect, start_collector
+from derl.training.evaluation import evaluate, policy_of
 from derl.training.loop import init_run, iterate, to_explore
 from derl.training.segments import out_of_order, sequences
 
@@ -123,3 +125,30 @@ def test_an_explorer_beside_an_exploiter_shows_what_it_would_try_next():
         bored = eqx.tree_at(lambda s: s.explorer.extra.count, state, often)
         act = policy_of(algorithm, bored, jnp.asarray(0), "explorer", True)
         assert int(act(jax.random.key(1), jnp.asarray(3))) == 1 - tried
+
+
+def test_what_outlasts_an_episode_reaches_training_and_evaluation():
+    """With a goal that pays once in a lifetime, only the first of many episodes of each copy earns it, and an
+    evaluation after them earns it no more."""
+    env = Hallway(1, 0, horizon=3, lasting_goal=True, move_cost=0.0)
+
+    def right(obs):
+        return jnp.log(jnp.array([1e-9, 1e-9, 1.0])) * jnp.ones((len(obs), 3))
+
+    collector = start_collector(env, jax.random.key(0), 2)
+    collector, rollout, _ = collect(env, right, collector, jax.random.key(1), jax.random.key(2), 9)
+    assert rollout.reward.tolist() == [[1.0, 1.0]] + [[0.0, 0.0]] * 8
+
+    config = dataclasses.replace(recipe("a2c-count", "Hallway-1-0"), env=env, num_envs=2)
+    algorithm = config.algorithm()
+    fresh = init_run(algorithm, jax.random.key(0))
+    # A policy that always goes right, whatever it has learnt.
+    bias = fresh.explorer.network.actor.biases[-1].at[2].set(50.0)
+    fresh = eqx.tree_at(
+        lambda s: s.explorer.network.actor.biases, fresh, (*fresh.explorer.network.actor.biases[:-1], bias)
+    )
+    later = eqx.tree_at(lambda s: s.collector.env_state, fresh, collector.env_state)
+    returns = [
+        evaluate(algorithm, s, jax.random.key(0), jnp.asarray(0), episodes=3, greedy=True) for s in (fresh, later)
+    ]
+    assert [r.tolist() for r in returns] == [[1.0] * 3, [0.0] * 3]

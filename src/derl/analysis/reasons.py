@@ -178,13 +178,14 @@ REASONS: tuple[Reason, ...] = (
         option=(("protocol.evaluation", "greedy"),),
     ),
     Reason(
-        "an earlier version of Hallway",
-        "Until July 2021 the paper's code did not forget at the start of an episode that the goal had been reached, "
-        "and until February 2022 evaluations interrupted the training episodes. Which version made the numbers is not "
-        "known.",
+        "a goal that is reached only once",
+        "Until July 2021 the paper's code did not forget at the start of an episode that the goal of Hallway had been "
+        "reached, and evaluations took place in the environments that train: the first arrival was rewarded once in a "
+        "lifetime. Which version made the numbers is not known.",
         "possible",
         ("*",),
         ("Hallway-*",),
+        option=(("env_options.lasting_goal", True),),
     ),
 )
 

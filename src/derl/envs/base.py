@@ -71,6 +71,10 @@ class Environment(eqx.Module, Generic[State]):
     def reset(self, key: PRNGKeyArray) -> tuple[State, Shaped[Array, "*obs"]]:
         """Start an episode."""
 
+    def restart(self, key: PRNGKeyArray, last: State) -> tuple[State, Shaped[Array, "*obs"]]:
+        """Start the next episode in a copy whose last one ended in `last`: like any, unless something outlasts it."""
+        return self.reset(key)
+
     @abc.abstractmethod
     def step(self, key: PRNGKeyArray, state: State, action: Int[Array, ""]) -> tuple[State, Step]:
         """Take one step."""

@@ -26,7 +26,7 @@ class HallwayState(NamedTuple):
     stays: Int[Array, ""]
     """Stays at the goal since the last reward for staying; leaving the goal does not reset them."""
     reached: Bool[Array, ""]
-    """Whether the goal has been reached in this episode."""
+    """Whether the goal has been reached in this episode (in any, with `lasting_goal`)."""
 
 
 class Hallway(Environment[HallwayState]):
@@ -40,6 +40,9 @@ class Hallway(Environment[HallwayState]):
     An episode lasts `horizon` steps, twice `length_left` unless given. Its end is part of the task (`terminated`)
     unless `time_limit_truncates`. An episode starts in the leftmost cell, or with `random_start` in any cell left of
     the goal. The observation is the position alone: the agent sees neither the time nor what it has already earned.
+
+    With `lasting_goal` a copy of the task never forgets that the goal was reached, nor how many stays it still owes a
+    reward for: the first arrival pays once in a lifetime. So it was in early versions of the paper's code.
     """
 
     goal_reward: float | Float[Array, ""]
@@ -52,6 +55,7 @@ class Hallway(Environment[HallwayState]):
     stay_duration: int = eqx.field(static=True)
     random_start: bool = eqx.field(static=True)
     time_limit_truncates: bool = eqx.field(static=True)
+    lasting_goal: bool = eqx.field(static=True)
 
     def __init__(
         self,
@@ -62,6 +66,7 @@ class Hallway(Environment[HallwayState]):
         stay_duration: int = 10,
         random_start: bool = False,
         time_limit_truncates: bool = False,
+        lasting_goal: bool = False,
         goal_reward: float = 1.0,
         stay_reward: float = 1.0,
         move_cost: float = 0.01,
@@ -73,6 +78,7 @@ class Hallway(Environment[HallwayState]):
         self.stay_duration = whole_number("Hallway's stay_duration", stay_duration, 1)
         self.random_start = truth("Hallway's option random_start", random_start)
         self.time_limit_truncates = truth("Hallway's option time_limit_truncates", time_limit_truncates)
+        self.lasting_goal = truth("Hallway's option lasting_goal", lasting_goal)
         self.goal_reward = number("Hallway's goal_reward", goal_reward)
         self.stay_reward = number("Hallway's stay_reward", stay_reward)
         self.move_cost = number("Hallway's move_cost", move_cost)
@@ -107,13 +113,15 @@ class Hallway(Environment[HallwayState]):
         return self.horizon
 
     @property
-    def optimal_return(self) -> float:
-        """The best return, averaged over the starting cells.
+    def optimal_return(self) -> float | None:
+        """The best return, averaged over the starting cells; none is best where it depends on earlier episodes.
 
         From each start there are three candidates: going left for free all the time; walking straight to the goal and
         leaving it for free; or staying there as often as is rewarded. Fewer rewarded stays are never best, because each
         is worth the same.
         """
+        if self.lasting_goal:
+            return None
         distances = self._distances()
         arrival = float(self.goal_reward) - float(self.move_cost) * distances
         rounds = (self.horizon - distances) // self.stay_duration
@@ -122,13 +130,15 @@ class Hallway(Environment[HallwayState]):
         return float(np.where(distances <= self.horizon, best, 0.0).mean())
 
     @property
-    def memoryless_return(self) -> float:
+    def memoryless_return(self) -> float | None:
         """The best return needs a memory unless the stays fit the time exactly.
 
         Whoever sees only his position cannot leave the goal, for free, after the last stay that pays. He stays to the
         end, or never and goes to and fro. Where the goal is too far for the time there is, he goes left and pays
         nothing.
         """
+        if self.lasting_goal:
+            return None
         distances = self._distances()
         left = np.maximum(self.horizon - distances, 0)
         arrival = float(self.goal_reward) - float(self.move_cost) * distances
@@ -152,6 +162,10 @@ class Hallway(Environment[HallwayState]):
         zero = jnp.zeros((), jnp.int32)
         position = jax.random.randint(key, (), 0, self.goal, jnp.int32) if self.random_start else zero
         return HallwayState(position, zero, zero, jnp.zeros((), bool)), position
+
+    def restart(self, key: PRNGKeyArray, last: HallwayState) -> tuple[HallwayState, Int[Array, ""]]:
+        state, position = self.reset(key)
+        return (state._replace(stays=last.stays, reached=last.reached) if self.lasting_goal else state), position
 
     def step(self, key: PRNGKeyArray, state: HallwayState, action: Int[Array, ""]) -> tuple[HallwayState, Step]:
         position = jnp.clip(state.position + action - STAY, 0, self.cells - 1)

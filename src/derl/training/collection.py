@@ -73,7 +73,7 @@ def collect(
         next_state, answer = jax.vmap(env.step)(step_keys, env_state, action)
         done = answer.terminated | answer.truncated
         episode_return = episode_return + answer.reward
-        next_state, next_obs = choose(done, jax.vmap(env.reset)(reset_keys), (next_state, answer.obs))
+        next_state, next_obs = choose(done, jax.vmap(env.restart)(reset_keys, next_state), (next_state, answer.obs))
         if mixture_draw is not None:
             mixture_draw = jnp.where(
                 done, jax.vmap(lambda k: jax.random.uniform(jax.random.fold_in(k, 1)))(reset_keys), mixture_draw

@@ -33,10 +33,10 @@ class Episode(NamedTuple):
         return jnp.where(self.alive, self.reward, 0.0).sum()
 
 
-def play_episode(env: AnyEnvironment, act: Act, key: PRNGKeyArray) -> Episode:
-    """An episode from its start to its end."""
+def play_episode(env: AnyEnvironment, act: Act, key: PRNGKeyArray, last: Any = None) -> Episode:
+    """An episode from its start to its end, in a new copy or in one whose last episode ended in `last`."""
     reset_key, key = jax.random.split(key)
-    env_state, obs = env.reset(reset_key)
+    env_state, obs = env.reset(reset_key) if last is None else env.restart(reset_key, last)
 
     def step(carry, key):
         env_state, obs, alive = carry
@@ -83,6 +83,11 @@ def evaluate(
     greedy: bool,
     seat: Seat = "exploiter",
 ) -> Float[Array, " episodes"]:
-    """Undiscounted returns of a seat's policy. A baseline has only an explorer, which then is what is evaluated."""
+    """Undiscounted returns of a seat's policy. A baseline has only an explorer, which then is what is evaluated.
+
+    Episodes are played as if the copies that train had ended theirs, which matters only where something outlasts them.
+    """
     act = policy_of(algorithm, state, clock, seat, greedy)
-    return jax.vmap(lambda k: play_episode(algorithm.env, act, k).total)(jax.random.split(key, episodes))
+    copies = jax.tree.map(lambda x: x[jnp.arange(episodes) % algorithm.num_envs], state.collector.env_state)
+    keys = jax.random.split(key, episodes)
+    return jax.vmap(lambda k, last: play_episode(algorithm.env, act, k, last).total)(keys, copies)
