@@ -31,8 +31,8 @@ from hallway_tables import (
 )
 
 from derl.agents import DQN
-from derl.analysis import style
-from derl.analysis.numbers import signed
+from derl.analysis.figures import style
+from derl.analysis.measures.numbers import signed
 from derl.api import configure, use_compilation_cache
 from derl.training.config import Config
 from derl.training.population import Population

@@ -10,7 +10,7 @@ import polars as pl
 from dedqn_hallway import markdown
 from hallway_tables import HORIZON
 
-from derl.analysis.numbers import signed
+from derl.analysis.measures.numbers import signed
 from derl.api import configure, train
 from derl.core.types import Discrete, Spec
 from derl.envs.hallway import Hallway

@@ -62,7 +62,7 @@ def main() -> None:
 
 def report(options: argparse.Namespace, cores: int, frame: pl.DataFrame, seconds: float) -> None:
     """What every seed reached, and when the last one did."""
-    from derl.analysis.holding import TOLERANCE, stable_from
+    from derl.analysis.measures.holding import TOLERANCE, stable_from
     from derl.envs import make
 
     optimum = make(options.task).optimal_return

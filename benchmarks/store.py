@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from derl.analysis.curves import summarise
+from derl.analysis.measures.curves import summarise
 from derl.experiments.store import Entry, Store
 
 RUNS, EVALUATIONS, METRICS, CASES = 10_000, 100, 14, 2_000

@@ -10,15 +10,15 @@ from pathlib import Path
 import polars as pl
 
 import derl
-from derl.analysis import style
-from derl.analysis.beyond import write_beyond
-from derl.analysis.beyond_figures import MAXIMA, best_published
-from derl.analysis.curves import learning_curves, summarise
-from derl.analysis.figures import draw_line, plot_decoupling
-from derl.analysis.frames import newest
-from derl.analysis.holding import holdings, longest
-from derl.analysis.paper_figures import write_all
-from derl.analysis.verdicts import count_outcomes, verdicts
+from derl.analysis.figures import style
+from derl.analysis.figures.beyond import MAXIMA, best_published
+from derl.analysis.figures.run import draw_line, plot_decoupling
+from derl.analysis.measures.curves import learning_curves, summarise
+from derl.analysis.measures.frames import newest
+from derl.analysis.measures.holding import holdings, longest
+from derl.analysis.pages.beyond import write_beyond
+from derl.analysis.pages.figures import write_all
+from derl.analysis.published.verdicts import count_outcomes, verdicts
 from derl.envs.registry import PAPER_TASKS
 from derl.experiments.exchange import read_results
 from derl.experiments.paper import column_name, published, row_name

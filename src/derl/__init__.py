@@ -2,7 +2,7 @@
 
 from derl._version import __version__
 from derl.agents import A2C, DQN, PPO, Agent, BootstrappedDQN, EpisodicA2C, OptimisticDQN, register_agent
-from derl.analysis.result import Policy, Result
+from derl.analysis.runs.result import Policy, Result
 from derl.api import configure, load, resume, sweep, train
 from derl.bonuses import ICM, RIDE, RND, Bonus, Count, HashCount, NoBonus, register_bonus
 from derl.core.errors import DerlError

@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 
 from derl.agents.base import AnyAgent
-from derl.analysis.result import Result
+from derl.analysis.runs.result import Result
 from derl.bonuses.base import AnyBonus
 from derl.core.errors import require
 from derl.envs.base import AnyEnvironment

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from derl.analysis.aggregates import Estimate
-from derl.analysis.claims import Claim
+from derl.analysis.claims.paper import Claim
+from derl.analysis.measures.aggregates import Estimate
 from derl.experiments.cases import Case
 from derl.experiments.paper import cells
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import jax
 
 import derl
-from derl.analysis.result import Result
+from derl.analysis.runs.result import Result
 
 
 @cache

@@ -10,9 +10,9 @@ import pytest
 from rich.console import Console
 
 from derl._version import __version__
-from derl.analysis.explaining import explaining
-from derl.analysis.reasons import reasons_for
-from derl.analysis.verdicts import Verdict
+from derl.analysis.published.explaining import explaining
+from derl.analysis.published.reasons import reasons_for
+from derl.analysis.published.verdicts import Verdict
 from derl.cli.main import main
 from derl.cli.sweep import show_returns
 from derl.experiments.cases import Case, case_of

@@ -10,7 +10,7 @@ from analysis.trained import tiny_run
 from PIL import Image
 from rich.console import Console
 
-from derl.analysis.animation import common_palette, moments, play, with_palette
+from derl.analysis.figures.animation import common_palette, moments, play, with_palette
 from derl.cli import plot, watch
 from derl.cli.plot import Plot
 from derl.cli.watch import Watch

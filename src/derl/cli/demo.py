@@ -7,8 +7,8 @@ from pathlib import Path
 import tyro
 from rich.table import Table
 
-from derl.analysis.figures import plot_comparison, plot_decoupling
-from derl.analysis.result import Result
+from derl.analysis.figures.run import plot_comparison, plot_decoupling
+from derl.analysis.runs.result import Result
 from derl.api import train
 from derl.cli.display import console, duration, showing
 from derl.core.errors import require

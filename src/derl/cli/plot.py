@@ -5,8 +5,8 @@ from pathlib import Path
 
 import tyro
 
-from derl.analysis.behaviour import on_grid
-from derl.analysis.figures import plot_curves, plot_decoupling
+from derl.analysis.figures.run import plot_curves, plot_decoupling
+from derl.analysis.runs.behaviour import on_grid
 from derl.api import load, use_compilation_cache
 from derl.cli.display import console
 from derl.core.errors import require

@@ -5,13 +5,13 @@ from pathlib import Path
 
 import tyro
 
-from derl.analysis.claims import claims
-from derl.analysis.frames import EVALUATIONS, newest
-from derl.analysis.pages import write_numbers
+from derl.analysis.claims.paper import claims
+from derl.analysis.measures.frames import EVALUATIONS, newest
+from derl.analysis.pages.reproduction import write_numbers
+from derl.analysis.published.verdicts import verdicts
 from derl.analysis.report import TITLE, write_report
 from derl.analysis.report.files import read_facts
 from derl.analysis.report.numbers import grouped_results, of_the_paper
-from derl.analysis.verdicts import verdicts
 from derl.cli.display import console
 from derl.core.errors import require
 from derl.experiments.exchange import read_results

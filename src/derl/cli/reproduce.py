@@ -7,14 +7,14 @@ from pathlib import Path
 import polars as pl
 import tyro
 
-from derl.analysis.beyond import write_beyond
-from derl.analysis.explaining import explaining
-from derl.analysis.pages import write_text
-from derl.analysis.paper_figures import write_all
+from derl.analysis.claims.selection import choices, selection_page
+from derl.analysis.pages.beyond import write_beyond
+from derl.analysis.pages.figures import write_all
+from derl.analysis.pages.reproduction import write_text
+from derl.analysis.pages.tables import LEGEND, TABLES, grid_of, text
+from derl.analysis.published.explaining import explaining
+from derl.analysis.published.verdicts import Verdict, count_outcomes, verdicts
 from derl.analysis.report import Facts, write_report
-from derl.analysis.selection import choices, selection_page
-from derl.analysis.tables import LEGEND, TABLES, grid_of, text
-from derl.analysis.verdicts import Verdict, count_outcomes, verdicts
 from derl.cli.display import console
 from derl.cli.modules import imported_modules
 from derl.cli.sweep import Running, complain, run_experiment

@@ -8,8 +8,8 @@ from typing import Literal
 import tyro
 from rich.markup import escape
 
-from derl.analysis.explaining import explaining
-from derl.analysis.verdicts import verdicts
+from derl.analysis.published.explaining import explaining
+from derl.analysis.published.verdicts import verdicts
 from derl.cli.display import console, duration
 from derl.cli.sweep import STORE
 from derl.core.errors import require

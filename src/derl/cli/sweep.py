@@ -15,7 +15,7 @@ from rich.markup import escape
 from rich.progress_bar import ProgressBar
 from rich.table import Table
 
-from derl.analysis.curves import summarise
+from derl.analysis.measures.curves import summarise
 from derl.cli.display import compact, console, duration, show_table
 from derl.cli.modules import imported_modules
 from derl.cli.train import parse_seeds

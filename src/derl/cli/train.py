@@ -11,7 +11,7 @@ import tyro
 from rich.table import Table
 
 from derl.agents import AnyAgent
-from derl.analysis.result import Result
+from derl.analysis.runs.result import Result
 from derl.api import DEFAULT_RECIPE, train
 from derl.bonuses.base import AnyBonus
 from derl.cli.display import console, show_table, showing

@@ -12,9 +12,9 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from derl.analysis.animation import COLOURS, Shot, Track, moments, play, title, tracks_of, write_gif
-from derl.analysis.numbers import signed
-from derl.analysis.result import Result
+from derl.analysis.figures.animation import COLOURS, Shot, Track, moments, play, title, tracks_of, write_gif
+from derl.analysis.measures.numbers import signed
+from derl.analysis.runs.result import Result
 from derl.api import load, use_compilation_cache
 from derl.cli.display import console
 from derl.core.errors import require

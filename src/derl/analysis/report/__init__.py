@@ -5,10 +5,10 @@ from pathlib import Path
 
 import polars as pl
 
-from derl.analysis.cautions import cautions
-from derl.analysis.claims import Claim
-from derl.analysis.claims import claims as paper_claims
-from derl.analysis.frames import EVALUATIONS
+from derl.analysis.claims.paper import Claim
+from derl.analysis.claims.paper import claims as paper_claims
+from derl.analysis.measures.frames import EVALUATIONS
+from derl.analysis.published.cautions import cautions
 from derl.analysis.report.model import Facts, Number, Table
 from derl.analysis.report.numbers import grouped_results, of_the_paper, paper_tables
 from derl.analysis.report.page import build_page

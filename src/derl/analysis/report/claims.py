@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from derl.analysis.aggregates import Estimate
-from derl.analysis.claims import STATEMENTS, Claim
-from derl.analysis.findings import Outcome
+from derl.analysis.claims.findings import Outcome
+from derl.analysis.claims.paper import STATEMENTS, Claim
+from derl.analysis.measures.aggregates import Estimate
 from derl.analysis.report.html import Html, h, number, plural
 
 CLASSES: dict[Outcome, str] = {"holds": "ok", "does not hold": "off", "mixed": "off", "not enough data": "none"}

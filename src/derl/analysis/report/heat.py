@@ -4,11 +4,11 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from derl.analysis import tables
+from derl.analysis.pages import tables
+from derl.analysis.published.verdicts import Outcome
 from derl.analysis.report.html import Html, h, number, plural
 from derl.analysis.report.model import Number, Table
 from derl.analysis.report.names import recipe_label, setting_label
-from derl.analysis.verdicts import Outcome
 from derl.experiments.cases import Case, case_of
 from derl.experiments.paper import column_name
 

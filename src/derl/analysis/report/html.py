@@ -4,7 +4,7 @@ import json
 from html import escape
 from typing import Any
 
-from derl.analysis.numbers import signed
+from derl.analysis.measures.numbers import signed
 
 
 class Html(str):

@@ -5,13 +5,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from derl.analysis.aggregates import optimal_return_or_none
-from derl.analysis.divergence import Variant, groups
-from derl.analysis.frames import Results
+from derl.analysis.claims.divergence import Variant, groups
+from derl.analysis.measures.aggregates import optimal_return_or_none
+from derl.analysis.measures.frames import Results
+from derl.analysis.measures.statistics import average_return, mean_without_nan, std_without_nan
 from derl.analysis.report.heat import Cell, heat_table, shade
 from derl.analysis.report.html import Html, grouped, h, number, plural
 from derl.analysis.report.names import VALUES
-from derl.analysis.statistics import average_return, mean_without_nan, std_without_nan
 from derl.experiments.cases import Case
 from derl.experiments.paper import REWARDS, column_name
 

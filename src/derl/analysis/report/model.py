@@ -4,8 +4,8 @@ import dataclasses
 from collections.abc import Mapping
 
 from derl._version import __version__
-from derl.analysis.explanations import Standing
-from derl.analysis.verdicts import OUTCOMES, Outcome
+from derl.analysis.published.explanations import Standing
+from derl.analysis.published.verdicts import OUTCOMES, Outcome
 
 
 @dataclasses.dataclass(frozen=True)

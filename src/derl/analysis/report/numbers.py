@@ -4,13 +4,13 @@ from collections.abc import Callable, Iterable
 
 import polars as pl
 
-from derl.analysis.aggregates import optimal_return_or_none
-from derl.analysis.explanations import why
-from derl.analysis.frames import EVALUATIONS, Results
+from derl.analysis.measures.aggregates import optimal_return_or_none
+from derl.analysis.measures.frames import EVALUATIONS, Results
+from derl.analysis.pages.tables import plain_row, table_of
+from derl.analysis.published.explanations import why
+from derl.analysis.published.verdicts import Verdict, verdicts
 from derl.analysis.report.model import Number, Table
 from derl.analysis.report.names import METRICS
-from derl.analysis.tables import plain_row, table_of
-from derl.analysis.verdicts import Verdict, verdicts
 from derl.core.errors import require
 from derl.envs.registry import PAPER_TASKS
 from derl.experiments.paper import TASK_OF, Cell, cells

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from importlib import resources
 from typing import Any
 
-from derl.analysis.claims import Claim
-from derl.analysis.frames import Results
+from derl.analysis.claims.paper import Claim
+from derl.analysis.measures.frames import Results
 from derl.analysis.report import closing, sections
 from derl.analysis.report.claims import claims_section
 from derl.analysis.report.html import Html, embed_json, h, join

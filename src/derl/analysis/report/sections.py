@@ -4,11 +4,11 @@ from collections.abc import Mapping, Sequence
 
 import polars as pl
 
-from derl.analysis.explanations import STANDINGS
+from derl.analysis.published.explanations import STANDINGS
+from derl.analysis.published.verdicts import OUTCOMES, Outcome
 from derl.analysis.report.heat import CLASSES, MARKS, paper_table
 from derl.analysis.report.html import Html, grouped, h, join, large, long_duration, plural
 from derl.analysis.report.model import Facts, Table
-from derl.analysis.verdicts import OUTCOMES, Outcome
 from derl.experiments.cases import Case
 
 PLURAL: dict[Outcome, str] = {"consistent": "consistent", "differs": "differ", "not run": "not run"}

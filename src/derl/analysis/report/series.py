@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from derl.analysis.aggregates import normalised, optimal_return_or_none
-from derl.analysis.frames import Results
+from derl.analysis.measures.aggregates import normalised, optimal_return_or_none
+from derl.analysis.measures.frames import Results
+from derl.analysis.measures.statistics import bootstrap_interval, mean_without_nan
 from derl.analysis.report.names import METRICS, recipe_label, setting_key, setting_label
-from derl.analysis.statistics import bootstrap_interval, mean_without_nan
 from derl.envs.registry import PAPER_TASKS
 from derl.experiments.cases import Case
 from derl.experiments.paper import column_name

@@ -1,0 +1,135 @@
+"""What a claim's test finds: an effect, and the bound that decides about the claim."""
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Literal
+
+import numpy as np
+
+from derl.analysis.measures.aggregates import Estimate
+from derl.analysis.measures.effects import Effect, mean_effect
+from derl.training.recipes import TABLE_1
+
+Side = Literal["above", "below"]
+Outcome = Literal["holds", "does not hold", "mixed", "not enough data"]
+BASELINE_OF = {"dea2c": "a2c", "deppo": "ppo", "dedqn": "a2c"}
+"""What each decoupled algorithm is compared with: the same agent alone. DeDQN's explorer is A2C, there is no DQN."""
+DECOUPLED = tuple(name for name in TABLE_1 if name.partition("-")[0] in BASELINE_OF)
+BASELINES = tuple(name for name in TABLE_1 if name not in DECOUPLED)
+SENSITIVE, SIMILAR, SAVING, SOLVED = 0.1, -0.05, 0.4, 0.5
+ENOUGH_VALUES = 3
+"""A spread over fewer values says little."""
+TOO_FEW_CASES = "of too few cases to judge"
+CONTRADICTING = 0.1
+"""A whole is mixed if more than this share of its decided cases contradict it. Of many, chance makes some do so."""
+ONE_RUN = "one run only"
+LEARNT = 0.1
+"""Below this normalised return nothing was learnt that could be reached sooner."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Finding:
+    """One measurement."""
+
+    measure: str
+    subject: str
+    effect: Effect | None
+    bound: float
+    side: Side
+    published: float | None = None
+    overall: bool = False
+    task: str = ""
+    """Where it was measured, if in one task alone."""
+    mixed: str = ""
+    """Of a whole whose single cases contradict it: how many."""
+    lacks: str = ""
+    """What is missing, if there is no effect."""
+    note: str = ""
+    too_few: str = ""
+    """Why it cannot be judged, whatever its interval: of less than half of the cases, or of too few runs."""
+
+
+def baseline_of(recipe: str) -> str:
+    """The baseline a decoupled recipe is compared with."""
+    algorithm, _, bonus = recipe.partition("-")
+    return f"{BASELINE_OF[algorithm]}-{bonus}"
+
+
+def decide(effect: Estimate | None, bound: float, side: Side) -> Outcome:
+    """On which side of the bound the interval lies."""
+    if effect is None or not np.isfinite(effect).all():
+        return "not enough data"
+    if side == "below":
+        effect, bound = Estimate(-effect.value, -effect.high, -effect.low), -bound
+    if effect.high <= bound:
+        return "does not hold"
+    if effect.low > bound:
+        return "holds"
+    return "not enough data"
+
+
+def outcome_of(finding: Finding) -> Outcome:
+    """What follows from a finding."""
+    if finding.too_few:
+        return "not enough data"
+    decided = decide(None if finding.effect is None else finding.effect.estimate(), finding.bound, finding.side)
+    return "mixed" if finding.mixed and decided != "not enough data" else decided
+
+
+def with_whole(findings: Sequence[Finding], subject: str = "all") -> list[Finding]:
+    """Findings of one measure, and before them their mean as the finding about the whole.
+
+    Every task counts the same, however many of its cases were run; the paper's own mean is over the same cases, and
+    over all of them only where none was run.
+    """
+    there = [f for f in findings if f.effect is not None]
+    enough = 2 * sum(not f.too_few for f in there) >= len(findings)
+    whole = dataclasses.replace(
+        findings[0],
+        subject=subject,
+        effect=_mean_over_tasks(there),
+        published=_published_over_tasks(there or findings),
+        overall=True,
+        task="",
+        mixed="",
+        too_few="" if enough else TOO_FEW_CASES,
+        note=f"Mean of {len(there)} of {len(findings)} cases." if there else "",
+        lacks="" if there else _why_none(findings),
+    )
+    return [dataclasses.replace(whole, mixed=_contradictions(whole, there)), *findings]
+
+
+def _by_task(findings: Sequence[Finding]) -> list[list[Finding]]:
+    """Findings of the same task together; one of no single task stays alone."""
+    groups: dict[str, list[Finding]] = {}
+    for finding in findings:
+        groups.setdefault(finding.task or finding.subject, []).append(finding)
+    return list(groups.values())
+
+
+def _mean_over_tasks(findings: Sequence[Finding]) -> Effect | None:
+    groups = [[f.effect for f in group if f.effect is not None] for group in _by_task(findings)]
+    return mean_effect([mean_effect(group) for group in groups]) if groups else None
+
+
+def _published_over_tasks(findings: Sequence[Finding]) -> float | None:
+    groups = [[f.published for f in group if f.published is not None] for group in _by_task(findings)]
+    whole = sum(map(len, groups)) == len(findings)
+    return float(np.mean([np.mean(group) for group in groups])) if whole else None
+
+
+def _why_none(findings: Sequence[Finding]) -> str:
+    once = any(ONE_RUN in f.lacks for f in findings)
+    return "no case has been run more than once" if once else "no case has been run"
+
+
+def _contradictions(whole: Finding, there: Sequence[Finding]) -> str:
+    """How many cases say the opposite of the whole, if it is more than chance would make."""
+    own = outcome_of(whole)
+    decided = [outcome for outcome in map(outcome_of, there) if outcome != "not enough data"]
+    against = sum(outcome != own for outcome in decided)
+    if own == "not enough data" or against <= CONTRADICTING * len(decided):
+        return ""
+    # A case is mixed where it is a mean itself.
+    also = f", and is mixed in {decided.count('mixed')}," if "mixed" in decided else ""
+    return f"it holds in {decided.count('holds')} and does not in {decided.count('does not hold')}{also} of the cases"

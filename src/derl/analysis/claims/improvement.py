@@ -1,0 +1,49 @@
+"""How probable it is that a decoupled run does better than one of its baseline (Agarwal et al., 2021)."""
+
+from typing import NamedTuple
+
+from derl.analysis.claims.findings import DECOUPLED, baseline_of
+from derl.analysis.measures.aggregates import Estimate, probability_of_improvement
+from derl.analysis.measures.frames import EVALUATIONS, Results
+from derl.analysis.measures.spreads import run_averages
+from derl.envs.registry import PAPER_TASKS
+from derl.experiments.cases import Case
+from derl.experiments.paper import row_name
+
+
+class Improvement(NamedTuple):
+    """A decoupled recipe beside its baseline."""
+
+    recipe: str
+    baseline: str
+    tasks: int
+    """How many tasks both were run in."""
+    probability: Estimate
+
+
+def improvements(results: Results, evaluations: int = EVALUATIONS) -> list[Improvement]:
+    """Of every decoupled recipe that has a task in common with its baseline. A run's score is its average return."""
+    found = []
+    for recipe in DECOUPLED:
+        ours, theirs = (_scores(results, name, evaluations) for name in (recipe, baseline_of(recipe)))
+        tasks = len(set(ours) & set(theirs))
+        if tasks:
+            found.append(Improvement(recipe, baseline_of(recipe), tasks, probability_of_improvement(ours, theirs)))
+    return found
+
+
+def _scores(results: Results, recipe: str, evaluations: int) -> dict:
+    found = {task: run_averages(results, Case.of(recipe, task), evaluations) for task in PAPER_TASKS}
+    return {task: scores for task, scores in found.items() if scores is not None}
+
+
+def improvement_table(results: Results, evaluations: int = EVALUATIONS) -> str:
+    """The same as Markdown."""
+    lines = ["| recipe | against | tasks | probability (95 % interval) |", "|---|---|---:|---:|"]
+    for one in improvements(results, evaluations):
+        value, low, high = one.probability
+        names = f"{row_name(one.recipe)} | {row_name(one.baseline)} | {one.tasks}"
+        lines.append(f"| {names} | {value:.2f} ({low:.2f} to {high:.2f}) |")
+    return (
+        "\n".join(lines) if len(lines) > 2 else "No recipe was run more than once in a task together with its baseline."
+    )

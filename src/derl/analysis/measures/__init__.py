@@ -1,0 +1,1 @@
+"""What results say in numbers: scores, intervals, curves, frames of many runs."""

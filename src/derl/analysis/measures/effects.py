@@ -1,0 +1,84 @@
+"""Effects with their bootstrap draws, so that differences and means of effects have intervals too."""
+
+import dataclasses
+from collections.abc import Sequence
+from zlib import crc32
+
+import numpy as np
+from jaxtyping import Float
+
+from derl.analysis.measures.aggregates import Estimate, normalised
+from derl.analysis.measures.frames import Results
+from derl.analysis.measures.statistics import (
+    SAMPLES,
+    bootstrap_means,
+    interval_of,
+    maximum_without_nan,
+    mean_without_nan,
+)
+from derl.experiments.cases import Case
+
+
+@dataclasses.dataclass(frozen=True)
+class Effect:
+    """A number, and what it would have been under other draws of the runs."""
+
+    value: float
+    draws: Float[np.ndarray, " samples"]
+
+    def estimate(self) -> Estimate:
+        """The number with its 95 % interval."""
+        low, high = interval_of(self.draws)
+        return Estimate(self.value, float(low), float(high))
+
+    def __sub__(self, other: "Effect") -> "Effect":
+        return Effect(self.value - other.value, self.draws - other.draws)
+
+
+def mean_effect(effects: Sequence[Effect]) -> Effect:
+    """The mean of several effects: each counts the same."""
+    return Effect(float(np.mean([e.value for e in effects])), np.mean([e.draws for e in effects], axis=0))
+
+
+def seed_of(case: Case) -> int:
+    """A seed of a case's own: different cases are drawn independently, the same one always alike."""
+    return crc32(f"{case.recipe} {case.task} {case.setting}".encode())
+
+
+def several_runs(results: Results, case: Case, column: str, evaluations: int) -> np.ndarray | None:
+    """A column of the finished runs that did not fail from the start; None if there are fewer than two."""
+    values = results.finished(case, column, evaluations)
+    if values is None:
+        return None
+    values = values[np.isfinite(values).any(1)]
+    return values if len(values) > 1 else None
+
+
+def drawn_curves(results: Results, case: Case, column: str, evaluations: int) -> tuple[np.ndarray, np.ndarray] | None:
+    """The mean over runs at every evaluation, and the same under other draws; None with fewer than two runs."""
+    values = several_runs(results, case, column, evaluations)
+    if values is None:
+        return None
+    return mean_without_nan(values), bootstrap_means(values, samples=SAMPLES, seed=seed_of(case))
+
+
+def average_effect(results: Results, case: Case, evaluations: int, column: str = "return") -> Effect | None:
+    """The average over evaluations of a column; returns are normalised. None with fewer than two runs."""
+    values = several_runs(results, case, column, evaluations)
+    if values is None:
+        return None
+    if column.endswith("return"):
+        values = normalised(values, case.task)
+    # Where nothing is missing, the average of the mean is the mean of the runs' averages, which is much less to draw.
+    averages = values.mean(1, keepdims=True) if np.isfinite(values).all() else values
+    drawn = bootstrap_means(averages, samples=SAMPLES, seed=seed_of(case))
+    return Effect(float(mean_without_nan(mean_without_nan(values))), mean_without_nan(drawn, 1))
+
+
+def maximum_effect(results: Results, case: Case, evaluations: int) -> Effect | None:
+    """The best evaluation's mean over runs, normalised."""
+    curves = drawn_curves(results, case, "return", evaluations)
+    if curves is None:
+        return None
+    curve, drawn = (normalised(c, case.task) for c in curves)
+    return Effect(float(maximum_without_nan(curve)), maximum_without_nan(drawn, 1))

@@ -1,0 +1,1 @@
+"""Pages and tables for people to read, as Markdown and in terminals."""

@@ -1,0 +1,138 @@
+"""All figures like the paper's from a frame of results, each as PDF and PNG; what was not run is not drawn."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import polars as pl
+from matplotlib.figure import Figure
+
+from derl.analysis.claims.divergence import main_groups
+from derl.analysis.claims.sensitivity import KINDS
+from derl.analysis.figures import style
+from derl.analysis.figures.aggregates import aggregates_figure
+from derl.analysis.figures.curves import (
+    ALGORITHMS,
+    best_recipes,
+    coverage_figure,
+    family_grid,
+    task_grid,
+    weights_figure,
+)
+from derl.analysis.figures.kl import coefficients_figure, four_panels, pair_figure
+from derl.analysis.figures.normalised import normalised_figure
+from derl.analysis.figures.sensitivity import sensitivity_figure
+from derl.analysis.measures.frames import EVALUATIONS, Results, as_results
+from derl.analysis.pages.reproduction import cautioned, write_pages, write_text
+from derl.analysis.published.cautions import cautions
+from derl.envs.registry import PAPER_TASKS
+from derl.experiments.cases import Case
+from derl.experiments.paper import SENSITIVITY_TASKS, column_name
+from derl.training.recipes import TABLE_1
+
+ENVIRONMENTS = {name: [t for t in PAPER_TASKS if t.startswith(name)] for name in ("DeepSea", "Hallway")}
+FAMILIES = {
+    "A2C": [r for r in TABLE_1 if r.partition("-")[0] == "a2c"],
+    "PPO": [r for r in TABLE_1 if r.partition("-")[0] == "ppo"],
+    "DeRL": [r for r in TABLE_1 if r.startswith("de")],
+}
+MAIN = [f"{algorithm}-{bonus}" for bonus in ("count", "icm") for algorithm in ALGORITHMS]
+OTHERS = [f"{algorithm}-{bonus}" for algorithm in ("a2c", "ppo") for bonus in ("hash-count", "rnd", "ride")]
+CONSTRAINED = ["dea2c-count", "dea2c-count-kl"]
+EXPLORERS = ["a2c", "a2c-count", "a2c-icm", "a2c-rnd", "ppo-count", "dea2c-count"]
+
+Named = tuple[str, str, Figure | None]
+"""A file's name, what the figure shows, and the figure, if there is anything to show."""
+
+
+def write_figures(frame: pl.DataFrame | Results, folder: Path | str, *, evaluations: int = EVALUATIONS) -> list[Path]:
+    """Draw everything there is, as PNG and PDF, with a page that shows it."""
+    results = as_results(frame)
+    lines, paths = ["# Figures", "Shading and lines across bars are 95 % bootstrap intervals over runs."], []
+    missing = []
+    for name, caption, figure in figures(results, evaluations):
+        if figure is None:
+            missing.append(f"- {caption}")
+            continue
+        paths += style.save(figure, Path(folder) / name)
+        lines += [f"## {caption}", f"![{caption}]({name}.png)", f"[PDF]({name}.pdf)"]
+    if missing:
+        lines += ["## Not run", "\n".join(missing)]
+    text = cautioned("\n\n".join(lines) + "\n", cautions(results, evaluations))
+    return [*paths, write_text(Path(folder) / "README.md", text)]
+
+
+def write_all(frame: pl.DataFrame | Results, folder: Path | str, *, evaluations: int = EVALUATIONS) -> list[Path]:
+    """Everything about a frame of results: pages of tables, verdicts and claims, and in `figures` the figures.
+
+    Only runs with at least `evaluations` evaluations are judged, and only so many of them; learning curves show all.
+    """
+    results = as_results(frame)
+    pages = write_pages(results, folder, evaluations=evaluations, figures="figures/README.md")
+    return [*pages, *write_figures(results, Path(folder) / "figures", evaluations=evaluations)]
+
+
+def figures(results: Results, evaluations: int = EVALUATIONS) -> Iterator[Named]:
+    """All figures, one after the other."""
+    yield from curve_figures(results)
+    yield from sensitivity_figures(results, evaluations)
+    yield from divergence_figures(results)
+
+
+def curve_figures(results: Results) -> Iterator[Named]:
+    """Learning curves, normalised returns, aggregates, importance weights and coverage."""
+    run = {case.task for case in results.cases if not case.changes and case.recipe in TABLE_1}
+    tasks = [task for task in PAPER_TASKS if task in run]
+    caption = "Learning curves in all tasks, best bonus of each algorithm"
+    yield "curves-all", caption, task_grid(results, tasks, best_recipes(results, tasks), caption) if tasks else None
+    for environment, whole in ENVIRONMENTS.items():
+        there = [task for task in whole if task in run]
+        caption = f"Learning curves in {environment}, best bonus of each algorithm there"
+        best = task_grid(results, there, best_recipes(results, there), caption) if there else None
+        yield f"curves-{environment.lower()}-best", caption, best
+        caption = f"Learning curves in {environment}, all recipes"
+        every = family_grid(results, there, FAMILIES, caption) if there else None
+        yield f"curves-{environment.lower()}-families", caption, every
+        caption = f"Aggregates over {environment}"
+        yield f"aggregates-{environment.lower()}", caption, aggregates_figure(results, environment, whole)
+    caption = "Normalised evaluation returns"
+    present = {name: whole for name, whole in ENVIRONMENTS.items() if run & set(whole)}
+    yield "normalised", caption, normalised_figure(results, present) if present else None
+    case = Case.of("dea2c-count", "DeepSea-14")
+    weights = weights_figure(results, case) if case in results else None
+    yield "importance-weights", "Returns and importance weights of DeA2C Count in DeepSea 14", weights
+    explorers = [recipe for recipe in EXPLORERS if any(Case.of(recipe, task) in results for task in tasks)]
+    covered = explorers and "coverage" in results.frame.columns
+    yield "coverage", "States visited", coverage_figure(results, tasks, explorers) if covered else None
+
+
+def sensitivity_figures(results: Results, evaluations: int = EVALUATIONS) -> Iterator[Named]:
+    """Bars of every sweep."""
+    for task in SENSITIVITY_TASKS:
+        for kind in KINDS:
+            stem = f"{kind}-{task.lower()}"
+            what = f"Sensitivity to {'λ' if kind == 'lambda' else 'decay'} in {column_name(task)}"
+            yield stem, what, sensitivity_figure(results, task, kind, MAIN, 5, evaluations=evaluations)
+            others = sensitivity_figure(results, task, kind, OTHERS, 3, evaluations=evaluations)
+            yield f"{stem}-others", f"{what}, other bonuses", others
+            tied = sensitivity_figure(results, task, kind, CONSTRAINED, 3, ("both", "intrinsic"), evaluations)
+            # Without runs of the recipe with constraints this would repeat a panel of the first figure.
+            tied = tied if any(case.recipe == CONSTRAINED[1] and case.task == task for case in results.cases) else None
+            yield f"{stem}-kl", f"{what}, with KL constraints", tied
+
+
+def divergence_figures(results: Results) -> Iterator[Named]:
+    """Divergence of the two policies."""
+    found = False
+    for group in main_groups(results):
+        found = True
+        name, stem = column_name(group.task), f"kl-{group.task.lower()}"
+        yield stem, f"KL constraints and intrinsic rewards alone in {name}", four_panels(results, group)
+        yield f"{stem}-coefficients", f"All coefficients of constraints in {name}", coefficients_figure(results, group)
+        for alphas in sorted({(v.alpha_explorer, v.alpha_exploiter) for v in group.cases}):
+            explorer, exploiter = (f"{alpha:g}" for alpha in alphas)
+            # Without dots, which would end the file's name.
+            file = f"{stem}-explorer-{explorer}-exploiter-{exploiter}".replace(".", "_")
+            caption = f"KL constraints in {name}, α_β = {explorer}, α_e = {exploiter}"
+            yield file, caption, pair_figure(results, group, alphas)
+    if not found:
+        yield "kl", "KL constraints and intrinsic rewards alone", None

@@ -1,0 +1,208 @@
+"""The pages about the reproduction: one per table of the paper, and an index with counts and claims."""
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import polars as pl
+
+from derl.analysis.claims.improvement import improvement_table
+from derl.analysis.claims.paper import STATEMENTS, Claim, claim_frame, claims, overall
+from derl.analysis.measures.frames import EVALUATIONS, Results, as_results
+from derl.analysis.measures.numbers import signed
+from derl.analysis.pages.tables import LEGEND, TABLES, PaperTable, grid_of, markdown, number, plain_row
+from derl.analysis.published.cautions import cautions
+from derl.analysis.published.explanations import STANDINGS, why
+from derl.analysis.published.reasons import REASONS
+from derl.analysis.published.verdicts import Verdict, count_outcomes, count_standings, verdict_frame, verdicts
+from derl.core.files import writing
+from derl.experiments.builtin import DESCRIPTIONS
+
+RULE = (
+    "A published mean is *consistent* with ours if it lies within the 95 % bootstrap interval of the mean of five runs "
+    "drawn from ours, widened by 0.02; otherwise it *differs*. The rule is strict: two experiments that differ in "
+    "nothing but their seeds disagree in up to three of ten numbers if both have five runs, and in one of ten if ours "
+    "has twenty."
+)
+
+HOW = (
+    "What each measure means is in `derl.analysis.claims.paper`. A claim holds where the whole interval lies on the "
+    "wanted side. From spreads the noise of seeds is subtracted (a spread below 0 is less than noise alone would "
+    "make); the paper's own spreads contain it, for the paper does not say how much its runs differ."
+)
+IMPROVEMENT = (
+    "How probable it is that a run of a decoupled recipe has a higher average return than one of its baseline, in a "
+    "random one of the tasks in which both were run. 0.5 is no improvement."
+)
+
+
+def write_pages(
+    frame: pl.DataFrame | Results, folder: Path | str, *, evaluations: int = EVALUATIONS, figures: str | None = None
+) -> list[Path]:
+    """Write all pages. The same results give the same pages. `figures` is the page of figures to link to."""
+    results = as_results(frame)
+    judged = verdicts(results, evaluations=evaluations)
+    tested = claims(results, evaluations=evaluations)
+    texts = {f"{table.page}.md": page(table, judged) for table in TABLES}
+    texts["claims.md"] = claims_page(tested, improvement_table(results, evaluations))
+    texts["README.md"] = index_page(results, judged, tested, figures)
+    notes = cautions(results, evaluations)
+    pages = [write_text(Path(folder) / name, cautioned(text, notes)) for name, text in texts.items()]
+    return [*pages, *write_numbers(judged, tested, folder)]
+
+
+def write_numbers(judged: Iterable[Verdict], tested: Iterable[Claim], folder: Path | str) -> list[Path]:
+    """What the pages say, for programs: a row for every published number, and one for every test of a claim."""
+    tables = {"verdicts.csv": verdict_frame(judged), "claims.csv": claim_frame(tested)}
+    return [write_text(Path(folder) / name, table.write_csv()) for name, table in tables.items()]
+
+
+def cautioned(text: str, notes: Sequence[str]) -> str:
+    """A page with what has to be known first, below its title."""
+    title, _, rest = text.partition("\n\n")
+    return "\n\n".join([title, *(f"> **{note}**" for note in notes), rest])
+
+
+def write_text(path: Path, text: str) -> Path:
+    """Write a file, and its folder if need be."""
+    with writing(path):
+        path.write_text(text, encoding="utf-8")
+    return path
+
+
+def page(table: PaperTable, judged: Iterable[Verdict]) -> str:
+    """The page of one table."""
+    grid = grid_of(judged, table.label)
+    there = list(grid.verdicts.values())
+    parts = [
+        f"# {table.title}",
+        _origin(table, there),
+        f"Of {len(there)} published numbers {_counts(there)}. {LEGEND} "
+        "Mean ± standard deviation as in the paper; **bold** is the best of ours in each "
+        f"{'task' if table.best == 'column' else 'row'}, with all within its standard deviation.",
+        markdown(grid),
+        *_differences(there),
+        *_notes(there),
+        "[All tables](README.md)",
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _origin(table: PaperTable, judged: Sequence[Verdict]) -> str:
+    if all(v.asked for v in judged):
+        return f"`{table.command}` regenerates these numbers; this page is generated from them."
+    return f"A shorter version of `{table.command}` made these numbers; this page is generated from them."
+
+
+def _counts(judged: Sequence[Verdict]) -> str:
+    counts = count_outcomes(judged)
+    return f"{counts['consistent']} are consistent, {counts['differs']} differ, {counts['not run']} have not been run"
+
+
+def _differences(judged: Sequence[Verdict]) -> list[str]:
+    differing = [v for v in judged if v.outcome == "differs"]
+    if not differing:
+        return []
+    lines = [
+        "| | | ours | interval of five | published | runs | explained | reasons |",
+        "|---|---|---:|---:|---:|---:|---|---|",
+    ]
+    for v in differing:
+        assert v.ours is not None
+        interval = f"{signed(v.low)} to {signed(v.high)}"
+        published = number(v.cell.mean, v.cell.std)
+        cells = [plain_row(v.cell.row), v.cell.column, number(*v.ours), interval, published, str(v.seeds)]
+        words = [f"**{v.standing}**", why(v.explanations)] if v.asked else ["", ""]
+        lines.append("| " + " | ".join([*cells, *words]) + " |")
+    named = {e.name: e for v in differing for e in v.explanations if e.kind != "paper"}
+    texts = [f"- *{e.name}*: {e.text} {_tests_it(e.option)}" for e in named.values()]
+    return ["## Differences", "\n".join(lines), *(["\n".join(texts)] if texts else [])]
+
+
+def _tests_it(option: str) -> str:
+    return f"`{option}` tests it." if option else "No option tests it."
+
+
+def _notes(judged: Sequence[Verdict]) -> list[str]:
+    noted = [f"- {plain_row(v.cell.row)}, {v.cell.column}: {v.note}" for v in judged if v.note]
+    return ["## Unfinished, failed, or of few runs", "\n".join(noted)] if noted else []
+
+
+def index_page(results: Results, judged: Sequence[Verdict], tested: Sequence[Claim], figures: str | None = None) -> str:
+    """What was reproduced, what differs, what has not been run."""
+    runs, texts = sum(len(results.lengths(case)) for case in results.cases), DESCRIPTIONS.items()
+    parts = [
+        "# Reproduction of the paper",
+        f"{len(judged)} published numbers: {_counts(judged)}. They come from {runs:,} runs of {len(results.cases)} "
+        "cases (a recipe, a task and its settings). " + RULE,
+        *([f"[All figures]({figures})"] if figures else []),
+        "## Claims",
+        "Effects are shares of the best possible return; [all tests](claims.md). The same for programs: "
+        "[verdicts](verdicts.csv), [claims](claims.csv).",
+        claims_table(overall(tested)),
+        "## Tables",
+        _tables_table(judged),
+        "## Commands",
+        "\n".join(["| command | |", "|---|---|", *(f"| `derl reproduce {k}` | {v} |" for k, v in texts)]),
+    ]
+    if all(v.asked for v in judged):
+        parts += ["## Why numbers differ", _standings_table(judged), _reasons_table(judged)]
+    return "\n\n".join(parts) + "\n"
+
+
+def _tables_table(judged: Sequence[Verdict]) -> str:
+    lines = ["| table | command | numbers | consistent | differ | not run |", "|---|---|---:|---:|---:|---:|"]
+    for table in TABLES:
+        there = [v for v in judged if v.cell.table == table.label]
+        counts = " | ".join(str(count) for count in count_outcomes(there).values())
+        lines.append(f"| [{table.title}]({table.page}.md) | `{table.experiment}` | {len(there)} | {counts} |")
+    return "\n".join(lines)
+
+
+def _reasons_table(judged: Sequence[Verdict]) -> str:
+    """Each reason, the differences it concerns, and what came out where its option was run."""
+    differing = [v for v in judged if v.outcome == "differs"]
+    lines = [
+        "| reason | | option that tests it | differences it concerns | it is the reason | it is not | not tested |",
+        "|---|---|---|---:|---:|---:|---:|",
+    ]
+    for reason in REASONS:
+        found = [e.confirmed for v in differing for e in v.explanations if e.name == reason.name]
+        option = f"`{reason.option_text}`" if reason.option else "none"
+        counts = " | ".join(str(found.count(outcome)) for outcome in (True, False, None))
+        lines.append(f"| {reason.name} | {reason.text} | {option} | {len(found)} | {counts} |")
+    paper = sum(any(e.kind == "paper" for e in v.explanations) for v in differing)
+    text = "The paper has two numbers for one setting, and ours agrees with the other."
+    lines.append(f"| another number in the paper | {text} | | {paper} | {paper} | 0 | 0 |")
+    return "\n".join(lines)
+
+
+def _standings_table(judged: Sequence[Verdict]) -> str:
+    """How many differences are explained, and by what right."""
+    rows = [f"| {name} | {STANDINGS[name]} | {count} |" for name, count in count_standings(judged).items()]
+    return "\n".join(["| explained | | differences |", "|---|---|---:|", *rows])
+
+
+def claims_table(tested: Iterable[Claim]) -> str:
+    """Claims as Markdown."""
+    lines = [
+        "| claim | measure | where | effect (95 % interval) | in the paper | wanted | outcome |",
+        "|---|---|---|---:|---:|---|---|",
+    ]
+    for c in tested:
+        effect = "" if c.effect is None else "{} ({} to {})".format(*map(signed, c.effect))
+        paper = "" if c.published is None else signed(c.published)
+        numbers = f"{effect} | {paper} | {c.side} {signed(c.bound, 'g')}"
+        lines.append(f"| {c.number} | {c.measure} | {c.subject} | {numbers} | **{c.outcome}** |")
+    return "\n".join(lines)
+
+
+def claims_page(tested: Sequence[Claim], improvement: str) -> str:
+    """Every test of every claim, and how often decoupling improves a run."""
+    parts = ["# The paper's claims", HOW]
+    for claim, statement in STATEMENTS.items():
+        there = [c for c in tested if c.number == claim]
+        parts.append(f"## {claim}. {statement}")
+        parts.append("\n".join(f"- {c.words}" for c in overall(there)) or "Not run.")
+        parts.append(claims_table(there) if there else "")
+    parts += ["## Probability of improvement", IMPROVEMENT, improvement, "[All tables](README.md)"]
+    return "\n\n".join(part for part in parts if part) + "\n"

@@ -1,0 +1,1 @@
+"""The paper's published numbers beside ours: verdicts, and reasons for differences."""

@@ -1,0 +1,42 @@
+"""What a reader has to know before the numbers: that they were not made, or not counted, as the paper's were."""
+
+from derl.analysis.measures.frames import EVALUATIONS, Results
+from derl.experiments.cases import Case
+from derl.training.config import Protocol
+
+EVERY = "protocol.evaluate_every"
+
+
+def cautions(results: Results, evaluations: int = EVALUATIONS) -> list[str]:
+    """Sentences for the top of every page; none if everything is as in the paper."""
+    short = trained_for_less(results)
+    found = [f"{short}: expect differences. Claims and reasons for differences are left out."] if short else []
+    if evaluations != EVALUATIONS:
+        found.append(
+            f"Only the first {evaluations:,} evaluations of every run count here. The paper's numbers are of "
+            f"{EVALUATIONS}: expect differences."
+        )
+    return found
+
+
+def trained_for_less(results: Results) -> str:
+    """How long runs were trained, if that is less than what their names promise; empty if it is not.
+
+    `derl reproduce --quick` and `--episodes` shorten training and keep the names of the paper's tables. The episodes
+    between two evaluations tell these from runs that are unfinished.
+    """
+    shares = {case: share for case in results.cases if (share := _share(results, case)) < 0.99}
+    if not shares:
+        return ""
+    whole, least = Protocol().episodes, min(shares.values())
+    return f"Trained for {round(least * whole):,} of {whole:,} episodes"
+
+
+def _share(results: Results, case: Case) -> float:
+    """Of the episodes between two evaluations."""
+    changes = dict(case.changes)
+    if "protocol.steps" in changes:
+        return 1.0
+    episodes, given = results.episodes(case), changes.get(EVERY)
+    every = given if isinstance(given, int | float) else Protocol().evaluate_every
+    return float(episodes[-1]) / (len(episodes) * every)

@@ -1,0 +1,270 @@
+"""Every published number beside ours: consistent, different (with the reason, if one is known), or not run.
+
+A published mean is *consistent* with ours if it lies within the 95 % bootstrap interval of the mean of five runs drawn
+from ours, widened by 0.02. The published mean is one of five runs as well, so this is strict: of two experiments that
+are the same in everything but their seeds, and whose runs vary by much more than 0.02, three numbers in ten are called
+different if ours has five runs too, and one in ten if it has twenty.
+"""
+
+import dataclasses
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from typing import Literal, get_args
+
+import numpy as np
+import polars as pl
+from jaxtyping import Float
+
+from derl.analysis.measures.frames import EVALUATIONS, Results, as_results
+from derl.analysis.measures.spreads import can_tell
+from derl.analysis.measures.statistics import (
+    LEVEL,
+    SAMPLES,
+    Interval,
+    Score,
+    average_return,
+    maximum_return,
+    maximum_without_nan,
+    mean_without_nan,
+    means_of,
+    repeated_interval,
+    ways_of_drawing,
+)
+from derl.analysis.published.cautions import trained_for_less
+from derl.analysis.published.explanations import STANDINGS, Explanation, Standing, ranked, standing_of
+from derl.analysis.published.reasons import Reason, reasons_for
+from derl.experiments.cases import Case
+from derl.experiments.paper import Cell, Statistic, cells
+
+Outcome = Literal["consistent", "differs", "not run"]
+OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
+DRAWN = 5
+"""The runs behind a published number."""
+ENOUGH_RUNS = 3
+"""Below so many runs an interval says little: that of one run has no width at all."""
+TOLERANCE = 0.02
+"""What is added at both ends of the interval: published numbers are rounded, and some of ours hardly vary."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Verdict:
+    """A published number and ours."""
+
+    cell: Cell
+    outcome: Outcome
+    seeds: int = 0
+    """Finished runs behind our number."""
+    ours: Score | None = None
+    low: float = np.nan
+    """The interval's ends, before it is widened."""
+    high: float = np.nan
+    explanations: tuple[Explanation, ...] = ()
+    """Of a difference alone: all reasons there are, the best first, and those that were tested and failed."""
+    note: str = ""
+    """What is missing, and whether there are too few runs to go by."""
+
+    asked: bool = True
+    """Whether reasons were looked for. They are not for training of another length, which is a reason by itself."""
+
+    @property
+    def standing(self) -> Standing | None:
+        """How well a difference is explained; None if there is none, or nobody asked."""
+        return standing_of(self.explanations) if self.outcome == "differs" and self.asked else None
+
+
+@dataclasses.dataclass(frozen=True)
+class Ours:
+    """Our number for a case and statistic."""
+
+    score: Score
+    interval: Interval
+    seeds: int
+
+    def agrees_with(self, published: float) -> bool:
+        """The rule."""
+        return bool(self.interval.low - TOLERANCE <= published <= self.interval.high + TOLERANCE)
+
+
+def verdicts(
+    frame: pl.DataFrame | Results, published: Sequence[Cell] | None = None, *, evaluations: int = EVALUATIONS
+) -> list[Verdict]:
+    """The verdict on every published number. Only runs with so many evaluations count."""
+    results = as_results(frame)
+    published = cells() if published is None else published
+    wanted: set[tuple[Case, Statistic]] = {(cell.case, cell.statistic) for cell in published}
+    ours = our_numbers(results, wanted, evaluations)
+    judge = _Judge(results, ours, published, evaluations, asks=not trained_for_less(results))
+    return [judge(cell) for cell in published]
+
+
+def our_numbers(
+    results: Results, wanted: Iterable[tuple[Case, Statistic]], evaluations: int = EVALUATIONS
+) -> dict[tuple[Case, Statistic], Ours]:
+    """Ours for every case and statistic that has finished runs, with the interval of the mean of five."""
+    found, seen = {}, {}
+    for case, statistic in wanted:
+        if case not in seen:
+            seen[case] = results.finished(case, evaluations=evaluations)
+        returns = seen[case]
+        if returns is None or not np.isfinite(returns).any():
+            continue
+        score = average_return(returns) if statistic == "average" else maximum_return(returns)
+        found[case, statistic] = Ours(score, interval_of_five(returns, statistic), len(returns))
+    return found
+
+
+def interval_of_five(returns: Float[np.ndarray, "runs evaluations"], statistic: Statistic) -> Interval:
+    """The 95 % bootstrap interval of the statistic of five runs drawn from ours.
+
+    Five runs can be drawn from five in only 126 ways that matter. Each is worked out once and counts as often as it was
+    drawn, which makes hundreds of intervals a matter of a second.
+    """
+    returns = returns[np.isfinite(returns).any(1)]
+    ways, times = ways_of_drawing(len(returns), DRAWN)
+    curves = means_of(ways, returns)
+    return repeated_interval(_statistic_of(curves, statistic), times)
+
+
+def _statistic_of(curves: Float[np.ndarray, "ways evaluations"], statistic: Statistic) -> Float[np.ndarray, " ways"]:
+    return mean_without_nan(curves, 1) if statistic == "average" else maximum_without_nan(curves, 1)
+
+
+def changes(
+    ours: Float[np.ndarray, "runs evaluations"], option: Float[np.ndarray, "others evaluations"], statistic: Statistic
+) -> bool | None:
+    """Whether an option's runs differ from ours by more than seeds make them; None if there are too few runs to tell.
+
+    All runs are dealt anew to the two sides. If the option does nothing, every deal is as good as the one we have.
+    """
+    ours, option = (side[np.isfinite(side).any(1)] for side in (ours, option))
+    if not can_tell(len(ours), len(option)):
+        return None
+    together = np.concatenate([ours, option])
+    dealt = np.random.default_rng(0).random((SAMPLES, len(together))).argsort(1) < len(ours)
+    sides = np.concatenate([np.arange(len(together))[None] < len(ours), dealt])
+    one, other = (_statistic_of(means_of(side.astype(np.float64), together), statistic) for side in (sides, ~sides))
+    gaps = np.abs(one - other)
+    return bool((gaps[1:] >= gaps[0] - 1e-9).mean() < 1 - LEVEL)
+
+
+class _Judge:
+    """Applies the rule to one number after the other."""
+
+    def __init__(self, results: Results, ours: dict, published: Sequence[Cell], evaluations: int, asks: bool):
+        self.results, self.ours, self.evaluations, self.asks = results, ours, evaluations, asks
+        self.notes: dict[Case, str] = {}
+        self.same: dict[tuple[Case, Statistic], list[Cell]] = defaultdict(list)
+        for cell in published:
+            self.same[cell.case, cell.statistic].append(cell)
+
+    def __call__(self, cell: Cell) -> Verdict:
+        ours = self.ours.get((cell.case, cell.statistic))
+        if cell.case not in self.notes:
+            self.notes[cell.case] = self.missing(cell.case)
+        note = self.notes[cell.case]
+        if ours is None:
+            return Verdict(cell, "not run", note=note, asked=self.asks)
+        consistent = ours.agrees_with(cell.mean)
+        explanations = self.explain(cell, ours) if self.asks and not consistent else ()
+        outcome = "consistent" if consistent else "differs"
+        low, high = map(float, ours.interval)
+        few = f"from {ours.seeds} {'run' if ours.seeds == 1 else 'runs'} only" if ours.seeds < ENOUGH_RUNS else ""
+        note = "; ".join(filter(None, (note, few)))
+        return Verdict(cell, outcome, ours.seeds, ours.score, low, high, explanations, note, self.asks)
+
+    def missing(self, case: Case) -> str:
+        """What a number lacks."""
+        if case not in self.results:
+            return ""
+        lengths = self.results.lengths(case)
+        unfinished = int((lengths < self.evaluations).sum())
+        if unfinished:
+            return f"{unfinished} of {len(lengths)} runs unfinished (at evaluation {lengths.min()})"
+        returns = self.results.finished(case, evaluations=self.evaluations)
+        failed = 0 if returns is None else int((~np.isfinite(returns)).any(1).sum())
+        return f"{failed} of {len(lengths)} runs failed" if failed else ""
+
+    def explain(self, cell: Cell, ours: Ours) -> tuple[Explanation, ...]:
+        """Everything that could be the reason for a difference, tested as far as its option was run."""
+        found = [self.explanation(reason, cell, ours) for reason in reasons_for(cell)]
+        others = [c for c in self.same[cell.case, cell.statistic] if c is not cell and ours.agrees_with(c.mean)]
+        if others:
+            text = f"The paper has {others[0].mean:.2f} for the same setting in {others[0].table}; ours agrees with it."
+            found.append(Explanation("another number in the paper", text, "paper"))
+        return ranked(found)
+
+    def explanation(self, reason: Reason, cell: Cell, ours: Ours) -> Explanation:
+        """A reason, and whether the published number appears with its option switched on, and because of it.
+
+        An option that changes nothing has seeds of its own, with which a number may appear as well as with others.
+        """
+        tested = reason.test(cell.case)
+        confirmed = None if tested is None else self.confirms(tested, cell, ours)
+        text = reason.option_text if tested is not None else ""
+        return Explanation(reason.name, reason.text, reason.kind, text, confirmed)
+
+    def confirms(self, tested: Case, cell: Cell, ours: Ours) -> bool | None:
+        """Whether a case that tests a reason has the published number, and another one than ours; None if nobody can
+        say: it was not run, or where the two are as close as seeds make them (more of them might show a change)."""
+        there = our_numbers(self.results, [(tested, cell.statistic)], self.evaluations)
+        if not there:
+            return None
+        option = there[tested, cell.statistic]
+        if not option.agrees_with(cell.mean):
+            return False
+        if ours.agrees_with(option.score.value):
+            return None
+        sides = [self.results.finished(case, evaluations=self.evaluations) for case in (cell.case, tested)]
+        assert sides[0] is not None
+        assert sides[1] is not None
+        return changes(sides[0], sides[1], cell.statistic) or None
+
+
+def count_outcomes(judged: Iterable[Verdict]) -> dict[Outcome, int]:
+    """How many numbers have each outcome."""
+    counts: dict[Outcome, int] = dict.fromkeys(OUTCOMES, 0)
+    for verdict in judged:
+        counts[verdict.outcome] += 1
+    return counts
+
+
+def count_standings(judged: Iterable[Verdict]) -> dict[Standing, int]:
+    """How many differences are explained, how many may be, and so on."""
+    counts: dict[Standing, int] = dict.fromkeys(STANDINGS, 0)
+    for verdict in judged:
+        if verdict.standing is not None:
+            counts[verdict.standing] += 1
+    return counts
+
+
+def verdict_frame(judged: Iterable[Verdict]) -> pl.DataFrame:
+    """Verdicts as a table, one row per published number."""
+    rows = []
+    for v in judged:
+        first = v.explanations[0] if v.explanations else None
+        rows.append(
+            {
+                "table": v.cell.table,
+                "row": v.cell.row,
+                "column": v.cell.column,
+                "recipe": v.cell.case.recipe,
+                "task": v.cell.case.task,
+                "setting": v.cell.case.setting,
+                "statistic": v.cell.statistic,
+                "published": v.cell.mean,
+                "published_std": v.cell.std,
+                "ours": None if v.ours is None else v.ours.value,
+                "ours_std": None if v.ours is None else v.ours.std,
+                "low": None if v.ours is None else v.low,
+                "high": None if v.ours is None else v.high,
+                "seeds": v.seeds,
+                "verdict": v.outcome,
+                "standing": v.standing,
+                "reason": first.text if first else None,
+                "reason_kind": first.kind if first else None,
+                "option": first.option or None if first else None,
+                "confirmed": first.confirmed if first else None,
+                "note": v.note or None,
+            }
+        )
+    return pl.DataFrame(rows, infer_schema_length=None)

@@ -1,0 +1,396 @@
+"""Claims: decisions worked by hand, and frames made so that each claim holds, fails, or stays open."""
+
+import dataclasses
+
+import numpy as np
+import polars as pl
+import pytest
+
+from analysis.made_up import frame_of, like_the_paper, together, variants_of
+from derl.analysis.claims.constraints import closeness, constrained_robustness, exploration
+from derl.analysis.claims.divergence import Variant, main_groups
+from derl.analysis.claims.findings import BASELINES, DECOUPLED, Finding, decide, outcome_of, with_whole
+from derl.analysis.claims.improvement import improvement_table, improvements
+from derl.analysis.claims.paper import STATEMENTS, Claim, claim_frame, claims, in_words, overall
+from derl.analysis.claims.savings import efficiency, saving_of
+from derl.analysis.claims.sensitivity import published_values, sweep, swept_case
+from derl.analysis.measures.aggregates import Estimate
+from derl.analysis.measures.effects import Effect, average_effect, mean_effect
+from derl.analysis.measures.frames import Results
+from derl.experiments.builtin import QUICK_EPISODES, experiment, quick
+from derl.experiments.cases import Case
+from derl.experiments.experiment import shortened
+from derl.experiments.paper import LAMBDAS, constraint
+
+
+def test_the_interval_decides():
+    assert decide(Estimate(0.3, 0.2, 0.4), 0.1, "above") == "holds"
+    assert decide(Estimate(0.3, 0.2, 0.4), 0.1, "below") == "does not hold"
+    assert decide(Estimate(0.3, 0.2, 0.4), 0.5, "above") == "does not hold"
+    assert decide(Estimate(0.3, 0.2, 0.4), 0.5, "below") == "holds"
+    assert decide(Estimate(0.3, 0.2, 0.4), 0.3, "above") == "not enough data"
+    assert decide(None, 0.3, "above") == "not enough data"
+    # What is wanted is wanted of the whole interval: a value above the bound does not do.
+    assert decide(Estimate(0.5, 0.1, 0.6), 0.4, "above") == "not enough data"
+    # No difference at all is not a difference.
+    assert decide(Estimate(0, 0, 0), 0, "above") == decide(Estimate(0, 0, 0), 0, "below") == "does not hold"
+
+
+def test_no_number_is_not_enough():
+    assert decide(Estimate(np.nan, np.nan, np.nan), 0.3, "above") == "not enough data"
+
+
+def test_effects_subtract_and_average_draw_by_draw():
+    a, b = Effect(1.0, np.array([0.0, 2.0])), Effect(0.5, np.array([0.0, 1.0]))
+    assert (a - b).value == 0.5
+    np.testing.assert_array_equal((a - b).draws, [0, 1])
+    np.testing.assert_array_equal(mean_effect([a, b]).draws, [0, 1.5])
+
+
+def test_savings():
+    episodes = 10.0 * np.arange(1, 21)
+    ours, theirs = (np.where(np.arange(20) < start, 0, 1.0) for start in (4, 9))
+    never, lower = 0 * theirs, 0.92 * ours
+    effect = saving_of((ours, np.stack([ours] * 2)), (theirs, np.stack([theirs, never])), episodes)
+    assert effect.value == 0.5
+    # What the baseline never earns is held by both from the start.
+    np.testing.assert_array_equal(effect.draws, [0.5, 0])
+
+    def value(ours: np.ndarray, theirs: np.ndarray) -> float:
+        return saving_of((ours, ours[None]), (theirs, theirs[None]), episodes).value
+
+    # Reached sooner, but at the end it is less than the baseline has.
+    assert value(lower, theirs) == 1 - 200 / 100
+    # Two evaluations are too few to tell, three are not.
+    assert value(np.roll(ours, 3), theirs) == 0
+    assert value(np.roll(ours, 2), theirs) == pytest.approx(0.3)
+    # One good evaluation at first does not hold anything.
+    lucky = theirs.copy()
+    lucky[0] = 1
+    assert value(lucky, theirs) == 0
+
+
+def test_averages_with_and_without_gaps_agree():
+    case = Case.of("a2c", "DeepSea-10")
+    rows = np.random.default_rng(0).normal(size=(4, 6))
+    whole = average_effect(Results(frame_of({case: rows})), case, 6)
+    assert whole.value == pytest.approx(rows.mean() / 0.99)
+    gap = rows.copy()
+    gap[0, 5] = np.nan
+    holed = average_effect(Results(frame_of({case: gap})), case, 6)
+    assert holed.value == pytest.approx(np.nanmean(gap, 0).mean() / 0.99)
+    assert holed.estimate().low < holed.value < holed.estimate().high
+    assert average_effect(Results(frame_of({case: rows[:1]})), case, 6) is None
+
+
+def sensitive_frame(recipe: str, low: float, high: float, noise: float = 0.01) -> pl.DataFrame:
+    """A recipe on both tasks at all values of lambda: `high` at the middle ones, `low` at the others (normalised)."""
+    rng = np.random.default_rng(1)
+    returns = {}
+    for task, best in (("DeepSea-10", 0.99), ("Hallway-10-10", 1.8)):
+        for value in LAMBDAS:
+            level = high if 0.1 < value < 10 else low
+            rows = best * (level + rng.normal(0, noise, (5, 1)))
+            returns[swept_case(recipe, task, "lambda", value)] = np.repeat(rows, 100, 1)
+    return frame_of(returns)
+
+
+def find(tests: list[Claim], number: int, measure: str, subject: str) -> Claim:
+    (found,) = [c for c in tests if c.number == number and measure in c.measure and c.subject.startswith(subject)]
+    return found
+
+
+def finding(task: str, value: float, published: float | None = None, *, known: bool = True) -> Finding:
+    effect = Effect(value, np.full(10, value)) if known else None
+    return Finding("score", f"{task} {value}", effect, 0.5, "above", published, task=task)
+
+
+def test_every_task_counts_the_same_and_contradictions_are_told():
+    """DeepSea was run twice and is solved, Hallway once and is not: the mean over cases would be 0.74."""
+    whole, *_ = with_whole([finding("DeepSea-10", 1.0), finding("DeepSea-10", 1.0), finding("Hallway-20-20", 0.23)])
+    assert whole.effect.value == pytest.approx(0.615)
+    assert outcome_of(whole) == "mixed"
+    words = in_words(whole, whole.effect.estimate(), "mixed")
+    assert "it holds in 2 and does not in 1 of the cases" in words
+    # A mean of means whose parts are mixed is not less so.
+    parts = [dataclasses.replace(whole, overall=False, subject=name) for name in ("a", "b")]
+    assert outcome_of(with_whole(parts)[0]) == "mixed"
+    agreed, *_ = with_whole([finding("DeepSea-10", 1.0), finding("Hallway-20-20", 0.6)])
+    assert outcome_of(agreed) == "holds"
+    # Of many cases some differ by chance.
+    assert (
+        outcome_of(with_whole([finding(f"DeepSea-{i}", 0.1 if i == 10 else 1.0) for i in range(10, 30)])[0]) == "holds"
+    )
+    assert (
+        outcome_of(with_whole([finding(f"DeepSea-{i}", 0.6 if i == 10 else 0.1) for i in range(10, 15)])[0]) == "mixed"
+    )
+
+
+def test_the_papers_mean_is_over_what_we_have_run():
+    run = [finding("DeepSea-10", 1.0, 0.8), finding("DeepSea-14", 1.0, 0.6)]
+    missing = finding("DeepSea-20", 0.0, -2.0, known=False)
+    assert with_whole([*run, missing])[0].published == pytest.approx(0.7)
+    assert with_whole([missing, missing])[0].published == -2.0
+    # By tasks, as ours; and not at all if one of the cases has none.
+    assert with_whole([*run, finding("DeepSea-14", 1.0, 0.2), missing])[0].published == pytest.approx(0.6)
+    assert with_whole([*run, finding("DeepSea-20", 1.0)])[0].published is None
+
+
+def test_sensitivity_and_robustness():
+    frame = together(sensitive_frame("a2c-count", 0, 1), sensitive_frame("dea2c-count", 0.9, 1))
+    tests = claims(frame)
+    spread = find(tests, 1, "lambda", "A2C Count on DeepSea-10")
+    # Five of nine values at 1, four at 0.
+    assert spread.effect.value == pytest.approx(np.sqrt(20) / 9, abs=0.01)
+    assert spread.outcome == "holds"
+    assert "as claimed" in spread.words
+    assert spread.published == pytest.approx(0.28, abs=0.02)
+    assert find(tests, 1, "lambda", "PPO Count on DeepSea-10").outcome == "not enough data"
+    assert find(tests, 1, "decay", "A2C Count on DeepSea-10").words.endswith("values not run.")
+    narrower = find(tests, 2, "spread over values of lambda", "DeA2C Count on Hallway-10-10")
+    assert narrower.outcome == "holds"
+    assert narrower.effect.value == pytest.approx(-0.9 * np.sqrt(20) / 9, abs=0.01)
+    assert find(tests, 2, "average return over values of lambda", "DeA2C Count on DeepSea-10").outcome == "holds"
+    backwards = together(sensitive_frame("a2c-count", 0.9, 1), sensitive_frame("dea2c-count", 0, 1))
+    tests = claims(backwards)
+    assert find(tests, 1, "lambda", "A2C Count on DeepSea-10").outcome == "does not hold"
+    assert find(tests, 2, "spread over values of lambda", "DeA2C Count on DeepSea-10").outcome == "does not hold"
+
+
+def test_a_few_cases_do_not_make_a_whole():
+    some = together(sensitive_frame("a2c-count", 0, 1), sensitive_frame("dea2c-count", 0.9, 1))
+    whole = find(claims(some), 2, "spread over values of lambda", "all DeRL")
+    assert (whole.outcome, "too few cases" in whole.words) == ("not enough data", True)
+    assert whole.words.endswith("Mean of 2 of 12 cases.")
+    names = [f"{algorithm}-{bonus}" for algorithm in ("a2c", "dea2c", "dedqn") for bonus in ("count", "icm")]
+    most = together(*(sensitive_frame(name, 0.9 if name.startswith("de") else 0, 1) for name in names))
+    assert find(claims(most), 2, "spread over values of lambda", "all DeRL").outcome == "holds"
+
+
+def test_a_single_run_is_not_called_none():
+    frame = together(sensitive_frame("a2c-count", 0, 1), sensitive_frame("dea2c-count", 0, 1)).filter(
+        pl.col("seed") == 0
+    )
+    tests = claims(frame)
+    assert find(tests, 1, "lambda", "A2C Count on DeepSea-10").words.endswith("9 of 9 values one run only.")
+    assert find(tests, 1, "lambda", "all baselines").words.endswith("no case has been run more than once.")
+    assert find(tests, 1, "decay", "PPO Count on DeepSea-10").words.endswith("7 of 7 values not run.")
+    assert find(tests, 3, "average return", "DeA2C Count on DeepSea-10").words.endswith(
+        "DeA2C Count one run only and A2C Count one run only."
+    )
+
+
+def test_noisy_runs_leave_it_open():
+    frame = together(sensitive_frame("a2c-count", 0.5, 0.7, 0.5), sensitive_frame("dea2c-count", 0.5, 0.7, 0.5))
+    finding = find(claims(frame), 2, "spread over values of lambda", "DeA2C Count on DeepSea-10")
+    assert finding.outcome == "not enough data"
+    assert "too uncertain" in finding.words
+
+
+def test_returns_and_efficiency():
+    fast = np.tile(np.where(np.arange(100) < 20, 0.0, 0.99), (5, 1))
+    slow = np.tile(np.where(np.arange(100) < 59, 0.0, 0.99), (5, 1))
+    task = "DeepSea-10"
+    frame = frame_of(
+        {Case.of("dea2c-count", task): fast, Case.of("a2c-count", task): slow, Case.of("ppo", task): slow * 0}
+    )
+    tests = claims(frame)
+    better = find(tests, 3, "average return", "DeA2C Count on DeepSea-10")
+    assert better.effect == pytest.approx((0.39, 0.39, 0.39))
+    assert better.outcome == "holds"
+    assert find(tests, 3, "average return", "all DeRL").outcome == "not enough data"
+    assert find(tests, 3, "average return", "DeDQN Count on DeepSea-10").words.endswith("DeDQN Count not run.")
+    saving = find(tests, 3, "episodes", "DeepSea-10, DeA2C Count against A2C Count")
+    assert saving.effect.value == pytest.approx(1 - 21 / 60)
+    whole = find(tests, 3, "episodes", "largest of 1 tasks")
+    assert (whole.outcome, whole.bound, whole.overall) == ("holds", 0.4, True)
+    swapped = frame_of({Case.of("dea2c-count", task): slow, Case.of("a2c-count", task): fast})
+    # One task without a saving says little about the others.
+    assert find(claims(swapped), 3, "episodes", "DeepSea-10").outcome == "does not hold"
+    assert find(claims(swapped), 3, "episodes", "largest of 1 tasks").outcome == "not enough data"
+
+
+def test_a_saving_that_is_certain_but_small_is_not_forty_percent():
+    fast, slow = (np.tile(np.where(np.arange(100) < start, 0.0, 0.99), (5, 1)) for start in (50, 60))
+    tasks = ("DeepSea-10", "DeepSea-14", "DeepSea-20", "DeepSea-24", "DeepSea-30", "Hallway-10-0")
+    frame = frame_of(
+        {Case.of(r, t): rows for t in tasks for names, rows in ((DECOUPLED, fast), (BASELINES, slow)) for r in names}
+    )
+    tests = claims(frame)
+    assert find(tests, 3, "episodes", "DeepSea-10").outcome == "holds"
+    assert find(tests, 3, "episodes", "largest of 6 tasks").outcome == "does not hold"
+
+
+def runs_from(*starts: int) -> np.ndarray:
+    """Runs that are perfect after so many evaluations."""
+    return np.stack([np.where(np.arange(100) < start, 0.0, 0.99) for start in starts])
+
+
+def test_the_largest_saving_is_not_chosen_by_the_runs_that_measure_it():
+    # In every other run DeA2C Count is the quicker one, in the others DeA2C ICM. The former choose, the latter measure.
+    rows = {"dea2c-count": runs_from(60, 10, 60, 10, 60), "dea2c-icm": runs_from(10, 60, 10, 60, 10)}
+    frame = frame_of(
+        {Case.of(name, "DeepSea-10"): r for name, r in {**rows, "a2c-count": runs_from(*[60] * 5)}.items()}
+    )
+    saving = find(claims(frame), 3, "episodes", "DeepSea-10, DeA2C Count against A2C Count")
+    assert saving.effect == (0, 0, 0)
+    # Two tasks: the larger saving of the runs that measure is in the second, of those that choose in the first.
+    ours = {"DeepSea-10": runs_from(50, 10, 50, 10, 50), "DeepSea-14": runs_from(20, 50, 20, 50, 20)}
+    # The paper's best of both tasks, on each side.
+    plain = {Case.of("a2c-hash-count", task): runs_from(*[60] * 5) for task in ours}
+    frame = frame_of({**plain, **{Case.of("dedqn-count", task): rows for task, rows in ours.items()}})
+    (whole,) = [c for c in claims(frame) if c.subject.startswith("largest of 2 tasks")]
+    assert "DeepSea-10" in whole.subject
+    assert whole.effect.value == pytest.approx(1 - 51 / 61)
+    assert "chosen by other runs" in whole.words
+
+
+def test_what_the_page_says_is_the_rule():
+    """The interval decides about 40 % as about everything else: 0.5 is not enough if it may be 0.1."""
+    ours, theirs = runs_from(30, 30, 20, 30, 55), runs_from(*[60] * 5)
+    frame = frame_of({Case.of("dea2c-count", "DeepSea-10"): ours, Case.of("a2c-count", "DeepSea-10"): theirs})
+    (whole,) = [c for c in claims(frame) if c.subject.startswith("largest of 1 tasks")]
+    assert whole.effect.low < 0.4
+    assert (whole.outcome, whole.bound) == ("not enough data", 0.4)
+
+
+def test_a_saving_without_the_papers_best_recipes_is_not_judged():
+    """Against weak baselines anything is quick."""
+    ours, theirs = runs_from(*[20] * 5), runs_from(*[60] * 5)
+    rows = {"dea2c-count": ours, "a2c": theirs}
+    whole, first = efficiency(Results(frame_of({Case.of(r, "DeepSea-10"): x for r, x in rows.items()})), 100)[:2]
+    assert first.effect.value == pytest.approx(1 - 21 / 61)
+    assert (first.too_few, whole.too_few) == ("but A2C Count, the paper's best there, not run three times",) * 2
+    # The paper has A2C Count and A2C Hash-Count at the same place: either will do.
+    rows["a2c-hash-count"] = theirs
+    whole, first = efficiency(Results(frame_of({Case.of(r, "DeepSea-10"): x for r, x in rows.items()})), 100)[:2]
+    assert (first.too_few, whole.too_few) == ("", "")
+
+
+def test_a_lucky_first_evaluation_saves_nothing():
+    """As DeA2C Count in Hallway-20-20: good at once, then two of five runs fall, and both sides end alike."""
+    falls, stays = np.full(100, 0.3), np.full(100, 0.5)
+    falls[0] = stays[0] = 0.6
+    theirs = np.full(100, 0.42)
+    theirs[0] = 0.0
+    rows = {"dea2c-count": np.stack([falls, stays, falls, stays, stays]), "a2c-count": np.tile(theirs, (5, 1))}
+    tests = claims(frame_of({Case.of(r, "DeepSea-10"): x for r, x in rows.items()}))
+    saved = [c for c in tests if "episodes saved" in c.measure]
+    assert (len(saved), "holds" in {c.outcome for c in saved}) == (12, False)
+
+
+def test_constraints_and_exploration():
+    frame = together(variants_of("DeepSea-10", 5), variants_of("Hallway-20-20", 5))
+    tests = claims(frame)
+    assert find(tests, 4, "KL", "all").outcome == "holds"
+    assert find(tests, 4, "KL", "DeA2C Count on DeepSea-10, intrinsic").effect.value == pytest.approx(-1.617, abs=0.1)
+    assert find(tests, 4, "deviation", "all").outcome == "holds"
+    # Five runs are enough to tell in a single case.
+    assert "holds" in {c.outcome for c in tests if "deviation" in c.measure and not c.overall}
+    assert find(tests, 5, "best mean return", "DeA2C Count on DeepSea-10, constraints").outcome == "holds"
+    assert find(tests, 5, "minus that of its explorer", "all").outcome == "holds"
+    hopeless = frame.with_columns(pl.col("return") * 0.1, pl.col("explorer_return") * 2)
+    tests = claims(hopeless)
+    assert find(tests, 5, "best mean return", "all").outcome == "does not hold"
+    assert find(tests, 5, "minus that of its explorer", "all").outcome == "does not hold"
+
+
+def test_only_so_many_evaluations_count_as_are_asked_for():
+    """In the second half of the training all that the first half shows is undone."""
+    early = pl.col("evaluation") <= 10
+    frame = variants_of("DeepSea-10", 5).with_columns(
+        pl.when(early).then(0.1).otherwise(pl.col("return")).alias("return"),
+        pl.when(early).then(pl.col("kl")).otherwise(1.0).alias("kl"),
+        explorer_return=pl.when(early).then(0.2).otherwise(0.0),
+    )
+    half, whole = claims(frame, evaluations=10), claims(frame)
+    where = "DeA2C Count on DeepSea-10, both"
+    kl = [find(tests, 4, "KL", where).effect.value for tests in (half, whole)]
+    assert kl[1] == pytest.approx(kl[0] / 2)
+    assert find(half, 4, "deviation", where).effect.value == 0.0
+    assert find(whole, 4, "deviation", where).effect.value < 0.0
+    where = "DeA2C Count on DeepSea-10, constraints"
+    assert find(half, 5, "best mean return", where).effect.value == pytest.approx(0.1 / 0.99)
+    assert find(whole, 5, "best mean return", where).effect.value > 0.8
+    assert find(half, 5, "minus that of its explorer", where).effect.value == pytest.approx(-0.1 / 0.99)
+    assert find(whole, 5, "minus that of its explorer", where).effect.value > 0.2
+    # More than the experiment had planned are not asked of it.
+    assert claims(frame, evaluations=1000)[-1] == whole[-1]
+
+
+def test_three_runs_tell_about_deviations_only_together():
+    """The paper's constraints were run with three seeds."""
+    tests = claims(together(variants_of("DeepSea-10", 3), variants_of("Hallway-20-20", 3, seed=1)))
+    assert find(tests, 4, "deviation", "all").outcome == "holds"
+    alone = [c for c in tests if c.number == 4 and "deviation" in c.measure and not c.overall]
+    assert len(alone) == 4
+    assert {(c.outcome, "too few runs to judge alone" in c.words) for c in alone} == {("not enough data", True)}
+
+
+def test_the_quick_version_has_what_the_claims_about_constraints_compare():
+    whole = experiment("kl")
+    small = set(quick(whole).cases)
+    kept = [case for case in whole.cases if shortened(case, QUICK_EPISODES) in small]
+    rng = np.random.default_rng(0)
+    frame = frame_of({case: rng.random((2, 100)) for case in kept})
+    results = Results(frame.with_columns(kl=pl.col("return"), explorer_return=pl.col("return")))
+    for test in (closeness, constrained_robustness, exploration):
+        found = test(results, 100)
+        assert all(finding.effect is not None for finding in found if finding.overall)
+    assert all(finding.effect is not None for finding in constrained_robustness(results, 100))
+
+
+def test_variants_are_found_however_they_are_written():
+    plain = Case.of("dea2c-count", "DeepSea-10", {"protocol.episodes": 20000})
+    tied = Case.of("dea2c-count-kl", "DeepSea-10", {"protocol.episodes": 20000, "explorer_reward": "intrinsic"})
+    other = Case.of("dea2c-count", "DeepSea-10", {"bonus.scale": 4.0, "protocol.episodes": 20000})
+    frame = frame_of({case: [[0.0] * 20] * 2 for case in (plain, tied, other)})
+    (group,) = main_groups(Results(frame))
+    assert group.cases == {Variant(0.0, 0.0, "both"): plain, Variant(0.1, 0.1, "intrinsic"): tied}
+    assert (group.evaluations, group.episodes) == (20, 20000)
+    assert constraint("Hallway-20-20") == (0.01, 1e-4)
+    assert group.selected() == list(group.cases)
+
+
+def test_the_papers_own_numbers():
+    swept = sweep(Results(like_the_paper([Case.of("a2c-count", "DeepSea-10")])), "a2c-count", "DeepSea-10", "lambda")
+    assert list(swept.effects) == [1.0]
+    assert len(swept.missing) == 8
+    numbers = published_values(swept)
+    assert list(numbers) == list(LAMBDAS)
+    assert numbers[1.0] == 0.99  # That of the table about lambda; Table 1 has 0.98.
+    # The table about constraints repeats this row with another number.
+    decay = sweep(Results(like_the_paper([Case.of("a2c", "DeepSea-10")])), "dea2c-count", "DeepSea-10", "decay")
+    assert published_values(decay)[0.01] == 0.44
+
+
+def test_with_next_to_nothing_every_claim_is_open():
+    tests = claims(frame_of({Case.of("a2c", "DeepSea-10"): [[0.0] * 100]}))
+    assert {c.outcome for c in tests} == {"not enough data"}
+    assert {c.number for c in overall(tests)} == {1, 2, 3, 4, 5}
+    # The paper's own effects do not depend on what was run.
+    assert find(tests, 1, "lambda", "all baselines").published == pytest.approx(0.148, abs=0.001)
+    assert find(tests, 2, "spread over values of lambda", "all DeRL").published == pytest.approx(-0.067, abs=0.001)
+    table = claim_frame(tests)
+    assert table["effect"].null_count() == len(table)
+    assert set(STATEMENTS) == {1, 2, 3, 4, 5}
+
+
+def test_how_probable_an_improvement_is():
+    returns = {Case.of("dea2c-count", "DeepSea-10"): [[0.5] * 100, [0.7] * 100]}
+    returns |= {Case.of("a2c-count", "DeepSea-10"): [[0.4] * 100, [0.6] * 100]}
+    # In the other task all runs of DeA2C are better; the third was run with DeA2C alone.
+    returns |= {
+        Case.of(name, "Hallway-10-10"): [[level] * 100] * 2 for name, level in (("dea2c-count", 1), ("a2c-count", 0))
+    }
+    returns |= {Case.of("dea2c-count", "Hallway-20-0"): [[1.0] * 100] * 2}
+    (found,) = improvements(Results(frame_of(returns)))
+    assert (found.recipe, found.baseline, found.tasks) == ("dea2c-count", "a2c-count", 2)
+    assert found.probability.value == pytest.approx((3 / 4 + 1) / 2)
+    assert "| DeA2C Count | A2C Count | 2 | 0.88 (" in improvement_table(Results(frame_of(returns)))
+
+
+def test_claims_are_repeatable():
+    frame = together(variants_of("DeepSea-10"), sensitive_frame("a2c-count", 0, 1))
+    first, again = (claims(f) for f in (frame, frame.sample(fraction=1, shuffle=True, seed=3)))
+    assert list(map(dataclasses.asdict, first)) == list(map(dataclasses.asdict, again))

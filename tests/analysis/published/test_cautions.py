@@ -1,0 +1,59 @@
+"""Pages that are not about the paper's own experiment say so."""
+
+import numpy as np
+
+from analysis.made_up import frame_of
+from derl.analysis.claims.paper import claims
+from derl.analysis.measures.frames import Results
+from derl.analysis.pages.reproduction import write_pages
+from derl.analysis.published.cautions import cautions, trained_for_less
+from derl.analysis.published.verdicts import verdicts
+from derl.analysis.report import write_report
+from derl.experiments.cases import Case
+
+CASES = [Case.of(recipe, "DeepSea-10") for recipe in ("dea2c-count", "a2c-count", "dedqn-count")]
+SAID = "Trained for 2,000 of 100,000 episodes"
+
+
+def results(every: int, evaluations: int = 100) -> Results:
+    """Runs that differ from the published numbers, evaluated every so many episodes."""
+    levels = {case: np.full((5, evaluations), 0.5 - 0.1 * i) for i, case in enumerate(CASES)}
+    return Results(frame_of(levels, every))
+
+
+def test_short_training_is_told_from_unfinished_runs():
+    assert trained_for_less(results(20)) == SAID
+    assert trained_for_less(results(1000)) == trained_for_less(results(1000, 30)) == ""
+    # Runs that are called shorter are what they are called.
+    case = Case.of("a2c", "DeepSea-10", {"protocol.episodes": 2000, "protocol.evaluate_every": 20})
+    assert trained_for_less(Results(frame_of({case: [[0.0] * 100]}, 20))) == ""
+
+
+def test_of_short_training_nothing_is_claimed_or_explained():
+    assert {c.outcome for c in claims(results(1000))} > {"does not hold"}
+    short = claims(results(20))
+    assert {(c.outcome, c.effect) for c in short} == {("not enough data", None)}
+    assert all("trained for 2,000 of 100,000 episodes" in c.words for c in short)
+    whole, few = ([v for v in verdicts(results(every)) if v.outcome == "differs"] for every in (1000, 20))
+    assert len(whole) == len(few)
+    assert {v.standing for v in whole} >= {"possible"}
+    assert {(v.standing, v.explanations) for v in few} == {(None, ())}
+
+
+def test_every_page_and_the_report_say_so(tmp_path):
+    pages = [p for p in write_pages(results(20), tmp_path) if p.suffix == ".md"]
+    assert len(pages) == 25
+    assert all(f"\n\n> **{SAID}: expect differences." in p.read_text() for p in pages)
+    assert not any("regenerates these numbers" in p.read_text() for p in pages)
+    assert "Why numbers differ" not in (tmp_path / "README.md").read_text()
+    frame = results(20).frame.with_columns(failed_at_step=None)
+    assert SAID in write_report(frame, tmp_path / "short.html").read_text()
+    whole = write_report(results(1000).frame.with_columns(failed_at_step=None), tmp_path / "whole.html").read_text()
+    assert "expect differences" not in whole
+
+
+def test_a_cut_is_told():
+    assert cautions(results(1000)) == []
+    assert cautions(results(1000), 50) == [
+        "Only the first 50 evaluations of every run count here. The paper's numbers are of 100: expect differences."
+    ]
