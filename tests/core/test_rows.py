@@ -100,6 +100,7 @@ def test_rows_that_no_batch_reads_move_by_what_adam_remembers():
         (jnp.zeros((1, 4), jnp.int32), 99, 1, False),
         (jnp.zeros((80, 1), jnp.int32), 99, 80, False),
         (jnp.zeros((5, 4)), 99, 5, False),
+        (jnp.zeros((5, 300), jnp.int32), 9999, 5, False),
     ],
 )
 def test_when_rows_are_left_idle(obs, size, steps, worth):

@@ -11,8 +11,8 @@ from jaxtyping import Array, Bool, Float, Int, Shaped
 from derl.core.types import Rollout
 
 UNROLL = 8
-"""Loops over time up to this long are unrolled: a rollout is short, and a compiled loop costs more than its body. Longer
-ones take longer to compile, and belong to agents (PPO) that spend their time elsewhere."""
+"""Loops over time up to this long are unrolled: a rollout is short, and a compiled loop costs more than its body.
+Longer ones take longer to compile, and belong to agents (PPO) that spend their time elsewhere."""
 
 
 def unrolled(length: int) -> int:

@@ -26,10 +26,14 @@ Idle = Callable[..., tuple[Rows, Rows, Rows]]
 MOST_STEPS = 64
 """What more steps do to an idle row is too long an expression to compile."""
 
+MOST_SAMPLES = 1024
+"""In a larger batch, comparing every pair of samples would cost more than it saves."""
+
 
 def worth_leaving_idle(obs: Array, size: int, steps: int) -> bool:
     """Whether a batch reads so few of `size` rows that taking `steps` steps on these alone is less work."""
-    return jnp.issubdtype(obs.dtype, jnp.integer) and obs.size < size and 1 < steps <= MOST_STEPS
+    few = obs.size < size and obs.size <= MOST_SAMPLES
+    return jnp.issubdtype(obs.dtype, jnp.integer) and few and 1 < steps <= MOST_STEPS
 
 
 def visited(obs: Int[Array, " b"], size: int) -> tuple[Int[Array, " b"], Int[Array, " b"]]:
