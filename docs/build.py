@@ -18,7 +18,7 @@ from derl.analysis.measures.frames import newest
 from derl.analysis.measures.holding import holdings, longest
 from derl.analysis.pages.beyond import write_beyond
 from derl.analysis.pages.figures import write_all
-from derl.analysis.published.verdicts import count_outcomes, verdicts
+from derl.analysis.published.verdicts import count_outcomes, count_repeated, verdicts
 from derl.envs.registry import PAPER_TASKS
 from derl.experiments.exchange import read_results
 from derl.experiments.paper import column_name, published, row_name
@@ -77,11 +77,13 @@ def table(found: dict[tuple[str, str], pl.DataFrame]) -> str:
 
 def progress(whole: pl.DataFrame) -> str:
     """How much of Table 1 has been run, and how it compares."""
-    counts = count_outcomes([v for v in verdicts(whole) if v.cell.table == "tab:mean_returns"])
+    judged = [v for v in verdicts(whole) if v.cell.table == "tab:mean_returns"]
+    counts, repeated = count_outcomes(judged), count_repeated(judged)
     done = counts["consistent"] + counts["differs"]
+    more = f" ({repeated} of them by more than five runs)" if repeated else ""
     return (
         f"Of Table 1's {sum(counts.values())} averages {done} were run: {counts['consistent']} are consistent with "
-        f"the published ones, {counts['differs']} differ ([all of them](docs/reproduction/README.md))."
+        f"the published ones{more}, {counts['differs']} differ ([all of them](docs/reproduction/README.md))."
     )
 
 

@@ -1,5 +1,6 @@
 """Sweeps, the store and its status, used as a user does."""
 
+import dataclasses
 import io
 import re
 import shutil
@@ -10,7 +11,7 @@ import pytest
 from rich.console import Console
 
 from derl._version import __version__
-from derl.analysis.published.explaining import explaining
+from derl.analysis.published.explaining import explaining, repeating
 from derl.analysis.published.reasons import reasons_for
 from derl.analysis.published.verdicts import Verdict
 from derl.cli.main import main
@@ -334,6 +335,16 @@ def test_reasons_for_differences_are_tested_by_their_options():
     assert {case.recipe for case in tests.cases} == {"ppo-count"}
     assert {seed for _, seed in tests.members()} == {0}
     assert not explaining(judged[1:], parts).cases
+
+
+def test_what_differs_is_repeated_with_further_seeds():
+    """The case of a number that differs, once, with the ten seeds that follow its part's."""
+    cell = next(c for c in cells() if (c.row, c.column, c.table) == ("PPO Count", "Hallway 10-10", "tab:mean_returns"))
+    twice = dataclasses.replace(cell, statistic="maximum")
+    judged = [Verdict(cell, "differs"), Verdict(twice, "differs"), Verdict(cells()[0], "consistent")]
+    parts = [Part((cells()[0].case,), (0, 1)), Part((cell.case,), (0, 1, 2, 3, 4))]
+    assert repeating(judged, parts).members() == [(cell.case, seed) for seed in range(5, 15)]
+    assert not repeating(judged[2:], parts).cases
 
 
 def test_an_export_carries_the_tests_of_reasons(tmp_path, capsys):

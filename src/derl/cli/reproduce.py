@@ -12,7 +12,7 @@ from derl.analysis.pages.beyond import write_beyond
 from derl.analysis.pages.figures import write_all
 from derl.analysis.pages.reproduction import write_text
 from derl.analysis.pages.tables import LEGEND, TABLES, grid_of, text
-from derl.analysis.published.explaining import explaining
+from derl.analysis.published.explaining import explaining, repeating
 from derl.analysis.published.verdicts import Verdict, count_outcomes, verdicts
 from derl.analysis.report import Facts, write_report
 from derl.cli.display import console
@@ -40,7 +40,7 @@ class Reproduce(Running):
     quick: bool = False
     """A small version: every algorithm, but two tasks, two seeds, few values and 2,000 episodes."""
     explain: bool = False
-    """For numbers that differ, also run what tests the known reasons: with their options, or with the paper's text."""
+    """Run what differs with ten further seeds, and what still differs with the options that test the known reasons."""
     out: Path | None = None
     """Where tables, figures and the report go; by default reproduction/ and the experiment's name."""
 
@@ -102,15 +102,17 @@ def finished_on(store: Store, frame: pl.DataFrame) -> str:
 
 
 def show_explaining(command: Reproduce, chosen: Experiment, names: Names) -> None:
-    """In a dry run: what would test the reasons for the differences of those runs that are in the store already."""
+    """In a dry run: what would test the differences of those runs that are in the store already, at most."""
     members = members_of(chosen.members())
     frame = frame_of(Store(command.store, read_only=True), members, names) if is_store(command.store) else None
-    tests = None if frame is None or len(frame) == 0 else explaining(verdicts(frame), chosen.parts)
+    judged = [] if frame is None or len(frame) == 0 else verdicts(frame)
     console.print()
-    if tests is None or not tests.cases:
-        console.print("Of what is in the store no number differs for a reason that can be tested", soft_wrap=True)
-    else:
-        run_experiment(tests, command)
+    if not any(verdict.outcome == "differs" for verdict in judged):
+        console.print("Of what is in the store no number differs", soft_wrap=True)
+    for tests in (repeating(judged, chosen.parts), explaining(judged, chosen.parts)):
+        if tests.cases:
+            console.print(f"[bold]{tests.title}[/]")
+            run_experiment(tests, command)
 
 
 def main(args: list[str]) -> None:
@@ -133,12 +135,14 @@ def main(args: list[str]) -> None:
     plan, failed = done
     frame = frame_of(Store(command.store, read_only=True), plan.members, names)
     require(len(frame) > 0, "no run was finished; see derl status")
-    if command.explain:
-        tests = explaining(verdicts(frame), chosen.parts)
+    members = plan.members
+    for tests_of in (repeating, explaining) if command.explain else ():
+        tests = tests_of(verdicts(frame), chosen.parts)
         more = run_experiment(tests, command, imported_modules()) if tests.cases else None
         if more is not None:
             names |= {member.case: [member.case] for member in more[0].members}
-            frame = frame_of(Store(command.store, read_only=True), (*plan.members, *more[0].members), names)
+            members = (*members, *more[0].members)
+            frame = frame_of(Store(command.store, read_only=True), members, names)
             failed += more[1]
     write_out(command, frame, args, is_shorter(chosen, names))
     complain(failed)

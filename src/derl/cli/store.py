@@ -8,7 +8,7 @@ from typing import Literal
 import tyro
 from rich.markup import escape
 
-from derl.analysis.published.explaining import explaining
+from derl.analysis.published.explaining import explaining, repeating
 from derl.analysis.published.verdicts import verdicts
 from derl.cli.display import console, duration
 from derl.cli.sweep import STORE
@@ -60,8 +60,9 @@ def export_runs(command: StoreCommand) -> None:
     members = None
     if chosen is not None:
         members = members_of(chosen.members())
-        tests = explaining(verdicts(results_of(store, members)), chosen.parts)
-        members += members_of(tests.members())
+        judged = verdicts(results_of(store, members))
+        for tests in (repeating(judged, chosen.parts), explaining(judged, chosen.parts)):
+            members += members_of(tests.members())
     count = export(store, command.paths[0], members, command.columns)
     console.print(f"{count} runs written to {command.paths[0]}", soft_wrap=True)
 

@@ -13,6 +13,7 @@ from derl.analysis.published.reasons import REASONS, reasons_for
 from derl.analysis.published.verdicts import (
     changes,
     count_outcomes,
+    count_repeated,
     count_standings,
     interval_of_five,
     verdict_frame,
@@ -168,7 +169,7 @@ def test_a_guess_that_nothing_can_test_explains_nothing():
     }
 
     def judged(case, **levels):
-        frame = frame_of({options[name]: [[level] * 100] * 5 for name, level in levels.items()})
+        frame = frame_of({options[name]: [[level] * 100] * 15 for name, level in levels.items()})
         return verdicts(frame, [cell(0.9, case, table="tab:decay_sensitivity_count_hallway10_10_mean")])[0]
 
     drifting = next(e for e in judged(hallway, ours=0.1).explanations if "drifting" in e.name)
@@ -179,12 +180,26 @@ def test_a_guess_that_nothing_can_test_explains_nothing():
     refuted = judged(hallway, ours=0.1, greedy=0.2, undivided=0.2, plain=0.2, lasting=0.2)
     assert refuted.standing == "refuted"
     assert why(refuted.explanations) == (
-        "PPO's normalisation in Hallway, counts not divided by their increment, greedy or sampled evaluation of "
-        "baselines, a goal that is reached only once: tested, not the reason; "
+        "the luck of five runs, PPO's normalisation in Hallway, counts not divided by their increment, greedy or "
+        "sampled evaluation of baselines, a goal that is reached only once: tested, not the reason; "
         "PPO Count with drifting keys, increments: cannot be tested, explains nothing yet"
     )
     every = [judged(hallway, ours=0.1), refuted, judged(hallway, ours=0.9)]
     assert count_standings(every) == {"explained": 0, "possible": 1, "refuted": 1, "none": 0}
+
+
+def test_luck_is_a_reason_until_there_are_fifteen_runs():
+    def first(*levels):
+        (verdict,) = verdicts(runs(*levels), [cell(0.9)])
+        return verdict
+
+    few, many = first(*[0.1] * 5), first(*[0.1] * 15)
+    assert (few.explanations[0].name, few.standing) == ("the luck of five runs", "possible")
+    assert next(e for e in many.explanations if "luck" in e.name).standing == "refuted"
+    # Where every other run learns, five that all learn are no difference.
+    lucky, unlucky = first(*[0.0] * 14, 0.9), first(*[0.0, 0.9] * 7, 0.9)
+    assert (lucky.outcome, unlucky.outcome) == ("differs", "consistent")
+    assert count_repeated([few, many, lucky, unlucky]) == 1
 
 
 def test_confirmed_reasons_come_first():

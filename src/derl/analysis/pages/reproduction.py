@@ -13,7 +13,14 @@ from derl.analysis.pages.tables import LEGEND, TABLES, PaperTable, grid_of, mark
 from derl.analysis.published.cautions import cautions
 from derl.analysis.published.explanations import STANDINGS, why
 from derl.analysis.published.reasons import REASONS
-from derl.analysis.published.verdicts import Verdict, count_outcomes, count_standings, verdict_frame, verdicts
+from derl.analysis.published.verdicts import (
+    Verdict,
+    count_outcomes,
+    count_repeated,
+    count_standings,
+    verdict_frame,
+    verdicts,
+)
 from derl.core.files import writing
 from derl.experiments.builtin import DESCRIPTIONS
 
@@ -21,7 +28,7 @@ RULE = (
     "A published mean is *consistent* with ours if it lies within the 95 % bootstrap interval of the mean of five runs "
     "drawn from ours, widened by 0.02; otherwise it *differs*. The rule is strict: two experiments that differ in "
     "nothing but their seeds disagree in up to three of ten numbers if both have five runs, and in one of ten if ours "
-    "has twenty."
+    "has fifteen or more. So what differs is run with ten further seeds (`--explain`) and judged by all its runs."
 )
 
 HOW = (
@@ -94,8 +101,12 @@ def _origin(table: PaperTable, judged: Sequence[Verdict]) -> str:
 
 
 def _counts(judged: Sequence[Verdict]) -> str:
-    counts = count_outcomes(judged)
-    return f"{counts['consistent']} are consistent, {counts['differs']} differ, {counts['not run']} have not been run"
+    counts, repeated = count_outcomes(judged), count_repeated(judged)
+    more = f" ({repeated} of them by more than five runs)" if repeated else ""
+    return (
+        f"{counts['consistent']} are consistent{more}, {counts['differs']} differ, "
+        f"{counts['not run']} have not been run"
+    )
 
 
 def _differences(judged: Sequence[Verdict]) -> list[str]:

@@ -1,19 +1,40 @@
-"""Which runs would tell why numbers differ."""
+"""Which runs would tell why numbers differ: first the same with further seeds, then with the options of reasons."""
 
 from collections.abc import Sequence
 
 from derl.analysis.published.reasons import reasons_for
-from derl.analysis.published.verdicts import Verdict
+from derl.analysis.published.verdicts import FURTHER, Verdict
+from derl.experiments.cases import Case
 from derl.experiments.experiment import Experiment, Part
+
+
+def repeating(judged: list[Verdict], parts: Sequence[Part]) -> Experiment:
+    """What differs with further seeds: five runs may differ from five others by luck alone."""
+    tests = [Part(tuple(_differing(judged, part)), _further(part.seeds)) for part in parts]
+    return _experiment(tests, "Further seeds of what differs")
 
 
 def explaining(judged: list[Verdict], parts: Sequence[Part]) -> Experiment:
     """The runs that tell whether the reasons for differences are the reasons, with the seeds of what differs."""
-    differing = [v.cell for v in judged if v.outcome == "differs"]
     tests = []
     for part in parts:
-        ours = [cell for cell in differing if cell.case in part.cases]
-        cases = [reason.test(cell.case) for cell in ours for reason in reasons_for(cell)]
+        ours = _differing(judged, part)
+        cells = [v.cell for v in judged if v.outcome == "differs" and v.cell.case in ours]
+        cases = [reason.test(cell.case) for cell in cells for reason in reasons_for(cell)]
         tests.append(Part(tuple(dict.fromkeys(case for case in cases if case is not None)), part.seeds))
-    parts = tuple(part for part in tests if part.cases)
-    return Experiment("explanations", parts, "Tests of reasons for differences")
+    return _experiment(tests, "Tests of reasons for differences")
+
+
+def _differing(judged: list[Verdict], part: Part) -> dict[Case, None]:
+    """The cases of a part of which a number differs, each once, in order."""
+    there = set(part.cases)
+    return dict.fromkeys(v.cell.case for v in judged if v.outcome == "differs" and v.cell.case in there)
+
+
+def _further(seeds: Sequence[int]) -> tuple[int, ...]:
+    following = max(seeds) + 1
+    return tuple(range(following, following + FURTHER))
+
+
+def _experiment(parts: Sequence[Part], title: str) -> Experiment:
+    return Experiment("explanations", tuple(part for part in parts if part.cases), title)

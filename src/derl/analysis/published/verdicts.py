@@ -3,7 +3,8 @@
 A published mean is *consistent* with ours if it lies within the 95 % bootstrap interval of the mean of five runs drawn
 from ours, widened by 0.02. The published mean is one of five runs as well, so this is strict: of two experiments that
 are the same in everything but their seeds, and whose runs vary by much more than 0.02, three numbers in ten are called
-different if ours has five runs too, and one in ten if it has twenty.
+different if ours has five runs too, and one in ten if it has fifteen or twenty. So what differs is run with further
+seeds before another reason is looked for, and then judged by all its runs.
 """
 
 import dataclasses
@@ -40,6 +41,8 @@ Outcome = Literal["consistent", "differs", "not run"]
 OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
 DRAWN = 5
 """The runs behind a published number."""
+FURTHER = 10
+"""With so many further seeds a number that differs is run again, to see whether it is the luck of five."""
 ENOUGH_RUNS = 3
 """Below so many runs an interval says little: that of one run has no width at all."""
 TOLERANCE = 0.02
@@ -186,7 +189,7 @@ class _Judge:
 
     def explain(self, cell: Cell, ours: Ours) -> tuple[Explanation, ...]:
         """Everything that could be the reason for a difference, tested as far as its option was run."""
-        found = [self.explanation(reason, cell, ours) for reason in reasons_for(cell)]
+        found = [luck(ours.seeds), *(self.explanation(reason, cell, ours) for reason in reasons_for(cell))]
         others = [c for c in self.same[cell.case, cell.statistic] if c is not cell and ours.agrees_with(c.mean)]
         if others:
             text = f"The paper has {others[0].mean:.2f} for the same setting in {others[0].table}; ours agrees with it."
@@ -218,6 +221,22 @@ class _Judge:
         assert sides[0] is not None
         assert sides[1] is not None
         return changes(sides[0], sides[1], cell.statistic) or None
+
+
+def luck(seeds: int) -> Explanation:
+    """That a number differs by the luck of five runs: refuted by one that still differs after many."""
+    return Explanation(
+        "the luck of five runs",
+        "Where some runs learn and others do not, five may differ from five others by luck alone.",
+        "possible",
+        f"--seeds {DRAWN + FURTHER}",
+        False if seeds >= DRAWN + FURTHER else None,
+    )
+
+
+def count_repeated(judged: Iterable[Verdict]) -> int:
+    """How many numbers are consistent by more runs than the paper's five."""
+    return sum(v.outcome == "consistent" and v.seeds > DRAWN for v in judged)
 
 
 def count_outcomes(judged: Iterable[Verdict]) -> dict[Outcome, int]:
