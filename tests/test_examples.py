@@ -18,7 +18,7 @@ import pytest
 import derl
 from derl.cli.main import COMMANDS
 from derl.cli.train import parse, parse_seeds, parse_vary
-from derl.training.config import expand
+from derl.training.members import expand
 from derl.training.recipes import BONUS_OF, recipe
 
 ROOT = Path(__file__).parent.parent

@@ -19,8 +19,9 @@ from derl.experiments.store import Store
 from derl.experiments.sweep import Sweep, SweepProgress
 from derl.training.cache import use_compilation_cache
 from derl.training.checkpoint import load_checkpoint, read_metadata
-from derl.training.config import Config, expand
+from derl.training.config import Config
 from derl.training.folder import RunFolder
+from derl.training.members import expand
 from derl.training.recipes import recipe as make_recipe
 from derl.training.recipes import with_parts
 from derl.training.trainer import Progress, Trainer

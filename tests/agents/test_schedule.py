@@ -15,7 +15,8 @@ from derl.agents.base import Agent, Constraint, Experience
 from derl.core.types import Box, Spec, empty_rollout
 from derl.envs.base import Environment, Step
 from derl.training.algorithm import Algorithm
-from derl.training.loop import blank_run, iterate, learn_repeatedly
+from derl.training.loop import iterate, learn_repeatedly
+from derl.training.state import blank_run
 
 ENVS = 2
 

@@ -6,8 +6,8 @@ from derl.agents.base import AnyAgent
 from derl.bonuses import NoBonus
 from derl.envs.base import AnyEnvironment
 from derl.training.algorithm import Algorithm, Decoupling
-from derl.training.loop import RunState
 from derl.training.population import Population
+from derl.training.state import RunState
 
 
 def algorithm(

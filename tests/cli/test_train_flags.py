@@ -5,7 +5,7 @@ import pytest
 import derl
 from derl.cli.train import one_spelling, parse, parse_seeds
 from derl.core.errors import DerlError
-from derl.training.config import expand
+from derl.training.members import expand
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,11 @@ from derl import A2C, DQN, ICM, PPO, RIDE, RND, Count, HashCount, NoBonus, recip
 from derl.core.errors import DerlError, UnknownNameError
 from derl.envs import PAPER_TASKS, DeepSea, Hallway
 from derl.training.algorithm import Decoupling
-from derl.training.config import Protocol, expand, from_json, setting_paths, to_json
+from derl.training.config import Protocol
+from derl.training.members import expand
 from derl.training.recipes import RECIPES, TABLE_1
+from derl.training.settings import setting_paths
+from derl.training.written import from_json, to_json
 
 
 @pytest.mark.parametrize("name", RECIPES)

@@ -19,8 +19,8 @@ import derl
 from derl.bonuses import ICM
 from derl.cli.display import compact, duration
 from derl.core.errors import DerlError
-from derl.training.config import expand
 from derl.training.folder import RunFolder
+from derl.training.members import expand
 from derl.training.population import Population
 from derl.training.recipes import recipe
 from derl.training.trainer import Interrupted, Trainer, evaluation_times, groups_of

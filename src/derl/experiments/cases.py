@@ -7,7 +7,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from derl.core.errors import DerlError, require
-from derl.training.config import Config, Run
+from derl.training.config import Config
+from derl.training.members import Run
 from derl.training.recipes import recipe as make_recipe
 
 Setting = float | str | bool | tuple[int, ...]

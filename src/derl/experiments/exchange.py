@@ -15,8 +15,9 @@ from derl.experiments.cases import Case, Setting
 from derl.experiments.identity import run_key
 from derl.experiments.planner import Member, results_of
 from derl.experiments.store import Entry, Store, is_store
-from derl.training.config import Config, expand
+from derl.training.config import Config
 from derl.training.folder import CONFIG, RunFolder
+from derl.training.members import expand
 from derl.training.recipes import RECIPES
 from derl.training.version import ENGINE
 

@@ -6,10 +6,12 @@ from functools import lru_cache
 from typing import Any
 
 from derl.core.errors import DerlError
-from derl.training.config import Config, Run, to_json
+from derl.training.config import Config
 from derl.training.loop import ignores_lambda
+from derl.training.members import Run
 from derl.training.seeds import check_seeds
 from derl.training.version import versions_of
+from derl.training.written import to_json
 
 ADDED = {
     "updates_per_step": 0.0,

@@ -16,7 +16,8 @@ from derl.experiments.cases import Case
 from derl.experiments.identity import config_key, seed_key
 from derl.experiments.machine import Accelerator
 from derl.experiments.store import Store, relabelled
-from derl.training.config import Config, Run
+from derl.training.config import Config
+from derl.training.members import Run
 from derl.training.sizes import MEMORY_BYTES, MOST_RUNS, parameters, population_size
 
 MEMORY_BYTES_GPU = 12_000_000_000

@@ -10,8 +10,7 @@ from derl.experiments.jobs import begun_jobs, share_done
 from derl.experiments.machine import accelerator
 from derl.experiments.planner import Job, Member, members_of, memory_for, plan, program_of
 from derl.experiments.store import Store, is_store
-from derl.training.sizes import MOST_RUNS, MOST_RUNS_GPU
-from derl.training.trainer import available_cores
+from derl.training.sizes import MOST_RUNS, MOST_RUNS_GPU, available_cores
 
 COMPILE_SECONDS = 20.0
 """What compiling a program takes of a core, about: the 25 of `derl reproduce table-1 --quick` take 8.5 minutes."""

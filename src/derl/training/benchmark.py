@@ -13,8 +13,9 @@ from derl.agents.base import Experience
 from derl.core.types import Discrete, Rollout, empty_rollout
 from derl.training.algorithm import Algorithm
 from derl.training.config import Config
-from derl.training.loop import RunState, learn_repeatedly
+from derl.training.loop import learn_repeatedly
 from derl.training.population import Population, _advance
+from derl.training.state import RunState
 
 
 class Measurement(NamedTuple):

@@ -1,25 +1,21 @@
-"""The whole description of an experiment as data: checked, written to a run folder, and read back."""
+"""The whole description of an experiment as data, checked before anything is done with it."""
 
 import dataclasses
-import itertools
-import json
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Literal
 
 import equinox as eqx
 import jax
 
-from derl.agents import AGENTS, AnyAgent
-from derl.bonuses import BONUSES
+from derl.agents import AnyAgent
 from derl.bonuses.base import AnyBonus
 from derl.core.checks import check_choices, require_at_least
-from derl.core.errors import DerlError, UnknownNameError, require
+from derl.core.errors import DerlError, require
 from derl.envs import make
 from derl.envs.base import AnyEnvironment
 from derl.training.algorithm import Algorithm, Decoupling
-from derl.training.loop import blank_run
-from derl.training.seeds import check_seeds
+from derl.training.settings import check_finite, replaced
+from derl.training.state import blank_run
 
 
 @dataclasses.dataclass(frozen=True)
@@ -95,7 +91,7 @@ class Config:
         for part in (self.explorer, self.bonus, self.exploiter, self.decoupling, self.protocol):
             if part is not None:
                 part.check()
-                _check_finite(part)
+                check_finite(part)
         self._check_together()
         env = self.make_env()
         self.protocol.budget(env)
@@ -163,165 +159,4 @@ class Config:
 
     def with_value(self, path: str, value: Any) -> "Config":
         """A copy with one setting changed, named as on the command line: `bonus.scale`, `explorer.learning_rate`."""
-        try:
-            return _replace(self, path.replace("-", "_").split("."), value, path)
-        except UnknownNameError:
-            raise UnknownNameError("setting", path, setting_paths(self)) from None
-
-
-def _replace(obj: Any, names: Sequence[str], value: Any, path: str) -> Any:
-    if isinstance(obj, Mapping):
-        # Options of a task: any name, which the task itself will check. Whole numbers may come as text or floats.
-        return {**obj, names[0]: int(value) if isinstance(value, float) and value.is_integer() else value}
-    fields = {f.name: f for f in dataclasses.fields(obj)} if dataclasses.is_dataclass(obj) else {}
-    if names[0] not in fields:
-        raise UnknownNameError("setting", path, ())
-    old = getattr(obj, names[0])
-    if len(names) > 1:
-        value = _replace(old, names[1:], value, path)
-    elif isinstance(old, float) and not isinstance(value, float):
-        value = _number(value, path)
-    elif (type(old) is int or old is None) and isinstance(value, float) and value.is_integer():
-        value = int(value)
-    _check_type(old, value, path)
-    return dataclasses.replace(obj, **{names[0]: value})  # pyright: ignore[reportArgumentType]
-
-
-def _check_type(old: Any, value: Any, path: str) -> None:
-    """Raise if a value cannot stand where another stood."""
-    if isinstance(old, bool):
-        require(isinstance(value, bool), f"{path} takes true or false, not {value!r}")
-    elif type(old) is int:
-        require(type(value) is int, f"{path} takes a whole number, not {value!r}")
-    elif isinstance(old, str):
-        require(isinstance(value, str), f"{path} takes text, not {value!r}")
-    elif isinstance(old, tuple):
-        sizes = isinstance(value, tuple) and all(type(size) is int for size in value)
-        require(sizes, f"{path} takes whole numbers in a list, not {value!r}")
-    elif isinstance(old, Mapping):
-        require(isinstance(value, Mapping), f"{path} is a group of settings; name one of them")
-    elif dataclasses.is_dataclass(old):
-        require(dataclasses.is_dataclass(value), f"{path} is a group of settings; name one of them")
-
-
-def _check_finite(part: Any) -> None:
-    """Raise if a number of a part is none, or has no end: every such run would fail, or learn nothing, in silence."""
-    for field in dataclasses.fields(part):
-        value = getattr(part, field.name)
-        if isinstance(value, float):
-            require(math.isfinite(value), f"{type(part).__name__}: {field.name} must be a finite number, not {value}")
-
-
-def _number(value: Any, path: str) -> float:
-    try:
-        # True would be 1.
-        require(not isinstance(value, bool), f"{path} takes a number, not {value!r}")
-        return float(value)
-    except (TypeError, ValueError, OverflowError):
-        raise DerlError(f"{path} takes a number, not {value!r}") from None
-
-
-def setting_paths(obj: Any, prefix: str = "") -> list[str]:
-    """Every setting below a configuration, as dotted paths."""
-    paths: list[str] = []
-    for field in dataclasses.fields(obj):
-        value = getattr(obj, field.name)
-        nested = dataclasses.is_dataclass(value) and not isinstance(value, type)
-        paths += setting_paths(value, f"{prefix}{field.name}.") if nested else [f"{prefix}{field.name}"]
-    return paths
-
-
-@dataclasses.dataclass(frozen=True)
-class Run:
-    """One member of a population: its seed and what is varied in it."""
-
-    seed: int
-    values: Mapping[str, float]
-    config: Config
-
-
-def expand(config: Config, seeds: Sequence[int], vary: Mapping[str, Sequence[float]] | None = None) -> list[Run]:
-    """Every combination of the varied numbers, with every seed."""
-    vary = vary or {}
-    check_seeds(seeds)
-    for path, values in vary.items():
-        require(len(values) > 0, f"vary: no values for {path}")
-        old, traced = _value_at(config, path)
-        require(
-            isinstance(old, float) and traced,
-            f"vary: {path} is not a number that runs of one population can differ in (it shapes the program); "
-            "start a separate run for each value",
-        )
-    runs = []
-    for combination in itertools.product(*vary.values()):
-        varied = config
-        for path, value in zip(vary, combination, strict=True):
-            varied = varied.with_value(path, float(value))
-        varied.check()
-        values = dict(zip(vary, map(float, combination), strict=True))
-        runs += [Run(seed, values, varied) for seed in seeds]
-    return runs
-
-
-def _value_at(obj: Any, path: str) -> tuple[Any, bool]:
-    """A setting's value, and whether programs take it as an input (rather than being shaped by it)."""
-    value, traced = obj, True
-    for name in path.replace("-", "_").split("."):
-        if not hasattr(value, name):
-            raise UnknownNameError("setting", path, setting_paths(obj))
-        fields = getattr(type(value), "__dataclass_fields__", {})
-        traced = traced and not (name in fields and fields[name].metadata.get("static", False))
-        value = getattr(value, name)
-    return value, traced
-
-
-KINDS: dict[str, Mapping[str, type]] = {"explorer": AGENTS, "exploiter": AGENTS, "bonus": BONUSES}
-"""Where the class of each part of a configuration is looked up by name."""
-
-
-def to_json(config: Config) -> str:
-    """A configuration as text; `from_json` reads it back. Raises for parts that are not registered by name."""
-    data: dict[str, Any] = {}
-    for field in dataclasses.fields(config):
-        value = getattr(config, field.name)
-        if field.name in KINDS and value is not None:
-            kinds = [name for name, kind in KINDS[field.name].items() if kind is type(value)]
-            kind = kinds[0] if kinds else f"custom:{type(value).__name__}"
-            data[field.name] = {"kind": kind, **_fields(value)}
-        elif field.name == "env":
-            if value is not None:
-                data["env"] = f"custom:{type(value).__name__}"
-        else:
-            data[field.name] = _fields(value) if dataclasses.is_dataclass(value) else value
-    # Options of a task may be NumPy's numbers.
-    return json.dumps(data, indent=2, default=lambda number: number.item())
-
-
-def _fields(obj: Any) -> dict[str, Any]:
-    return {f.name: getattr(obj, f.name) for f in dataclasses.fields(obj)}
-
-
-def from_json(text: str) -> Config:
-    """A configuration from `to_json`'s text."""
-    try:
-        data = json.loads(text)
-        values = {name: _part(name, value) for name, value in data.items()}
-        return Config(**values)
-    except (TypeError, KeyError, AttributeError, json.JSONDecodeError) as error:
-        raise DerlError(f"the configuration cannot be read ({error}); it may be from another version of derl") from None
-
-
-def _part(name: str, value: Any) -> Any:
-    if name == "decoupling":
-        return Decoupling(**value)
-    if name == "protocol":
-        return Protocol(**value)
-    kind = str(value.get("kind") if isinstance(value, dict) else value)
-    if kind.startswith("custom:"):
-        raise DerlError(f"this run uses your own {kind.removeprefix('custom:')}; continue it from Python (derl.resume)")
-    if name in KINDS and value is not None:
-        settings = {k: tuple(v) if isinstance(v, list) else v for k, v in value.items() if k != "kind"}
-        if value["kind"] not in KINDS[name]:
-            raise UnknownNameError(name, value["kind"], KINDS[name])
-        return KINDS[name][value["kind"]](**settings)
-    return value
+        return replaced(self, path, value)

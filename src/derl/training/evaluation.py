@@ -11,7 +11,8 @@ from derl.agents.base import Clock
 from derl.envs.base import AnyEnvironment
 from derl.training.algorithm import Algorithm
 from derl.training.collection import sample_actions
-from derl.training.loop import RunState, encode
+from derl.training.loop import encode
+from derl.training.state import RunState
 
 Seat = Literal["exploiter", "explorer"]
 Act = Callable[[PRNGKeyArray, Shaped[Array, "*obs"]], Int[Array, ""]]

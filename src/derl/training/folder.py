@@ -14,8 +14,9 @@ from derl._version import __version__
 from derl.core.errors import DerlError, require
 from derl.core.files import LOCK, try_lock, write_atomically
 from derl.training.checkpoint import read_metadata
-from derl.training.config import Config, from_json, to_json
+from derl.training.config import Config
 from derl.training.version import versions_of
+from derl.training.written import from_json, to_json
 
 CONFIG, RESULTS, CHECKPOINT = "config.json", "results.parquet", "checkpoint.safetensors"
 

@@ -10,7 +10,7 @@ from derl.core.errors import DerlError
 from derl.core.memory import memory_bytes
 from derl.core.types import Box
 from derl.training.config import Config
-from derl.training.loop import RunState
+from derl.training.state import RunState
 
 SMALL = 0.25
 """Replay memories that take less than this share of what there is leave room for everything else."""

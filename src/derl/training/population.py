@@ -14,7 +14,8 @@ from jaxtyping import Array, Float, Int
 
 from derl.training.algorithm import Algorithm
 from derl.training.evaluation import evaluate
-from derl.training.loop import RunState, init_run, metric_names, step_run
+from derl.training.loop import init_run, metric_names, step_run
+from derl.training.state import RunState
 
 
 def as_leaves(tree: Any) -> Any:

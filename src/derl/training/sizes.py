@@ -1,5 +1,6 @@
 """How large a run is, and how many of them make one compiled program."""
 
+import os
 from itertools import pairwise
 
 import jax
@@ -50,3 +51,8 @@ def population_size(config: Config, most: int = MOST_RUNS, memory: int = MEMORY_
 def best_size(config: Config) -> int:
     """`population_size` for the backend of this process."""
     return population_size(config, MOST_RUNS if jax.default_backend() == "cpu" else MOST_RUNS_GPU)
+
+
+def available_cores() -> int:
+    """Cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

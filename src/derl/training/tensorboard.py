@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from derl.core.errors import DerlError
-from derl.training.config import Run
+from derl.training.members import Run
 
 SKIPPED = {"run", "seed", "evaluation", "steps", "failed_at_step"}
 

@@ -1,7 +1,6 @@
 """The outer loop, on the host: between pieces of compiled training it shows, saves, evaluates and can be stopped."""
 
 import dataclasses
-import os
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -14,13 +13,13 @@ import polars as pl
 
 from derl.core.errors import DerlError, require
 from derl.training.checkpoint import from_numpy, load_checkpoint, read_metadata, save_checkpoint, to_numpy
-from derl.training.config import Run
 from derl.training.folder import RunFolder
-from derl.training.loop import RunState
+from derl.training.members import Run
 from derl.training.memory import check_memory
 from derl.training.population import Population, alike
 from derl.training.signals import stopped_by_signals
-from derl.training.sizes import best_size
+from derl.training.sizes import available_cores, best_size
+from derl.training.state import RunState
 from derl.training.tensorboard import TensorBoard, file_format
 
 PIECE_SECONDS = 0.5
@@ -295,8 +294,3 @@ def evaluation_times(iterations: int, every: float) -> list[int]:
     """After which iterations to evaluate: every `every` (rounded up), and at the end."""
     times = {min(iterations, int(np.ceil(k * every - 1e-9))) for k in range(1, int(iterations / every) + 2)}
     return sorted(t for t in times | {iterations} if t > 0)
-
-
-def available_cores() -> int:
-    """Cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -15,7 +15,7 @@ from derl.core.types import Discrete
 from derl.envs.base import AnyEnvironment
 from derl.training.algorithm import Algorithm
 from derl.training.evaluation import Episode, Seat, play_episode, policy_of
-from derl.training.loop import RunState
+from derl.training.state import RunState
 
 Cell = tuple[int, int]
 

@@ -17,10 +17,11 @@ from derl.core.types import Discrete
 from derl.envs.base import AnyEnvironment
 from derl.training.algorithm import Algorithm
 from derl.training.checkpoint import save_checkpoint
-from derl.training.config import Config, Run, expand
+from derl.training.config import Config
+from derl.training.members import Run, expand
 from derl.training.evaluation import Episode, Seat, play_episode, policy_of
 from derl.training.folder import RunFolder
-from derl.training.loop import RunState
+from derl.training.state import RunState
 from derl.training.population import Population
 
 

@@ -1,0 +1,42 @@
+"""The members of a population: a configuration with every seed and every combination of the varied numbers."""
+
+import dataclasses
+import itertools
+from collections.abc import Mapping, Sequence
+
+from derl.core.errors import require
+from derl.training.config import Config
+from derl.training.seeds import check_seeds
+from derl.training.settings import value_at
+
+
+@dataclasses.dataclass(frozen=True)
+class Run:
+    """One member of a population: its seed and what is varied in it."""
+
+    seed: int
+    values: Mapping[str, float]
+    config: Config
+
+
+def expand(config: Config, seeds: Sequence[int], vary: Mapping[str, Sequence[float]] | None = None) -> list[Run]:
+    """Every combination of the varied numbers, with every seed."""
+    vary = vary or {}
+    check_seeds(seeds)
+    for path, values in vary.items():
+        require(len(values) > 0, f"vary: no values for {path}")
+        old, traced = value_at(config, path)
+        require(
+            isinstance(old, float) and traced,
+            f"vary: {path} is not a number that runs of one population can differ in (it shapes the program); "
+            "start a separate run for each value",
+        )
+    runs = []
+    for combination in itertools.product(*vary.values()):
+        varied = config
+        for path, value in zip(vary, combination, strict=True):
+            varied = varied.with_value(path, float(value))
+        varied.check()
+        values = dict(zip(vary, map(float, combination), strict=True))
+        runs += [Run(seed, values, varied) for seed in seeds]
+    return runs
