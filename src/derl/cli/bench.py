@@ -14,6 +14,7 @@ from derl.core.errors import require
 from derl.core.files import write_atomically
 from derl.experiments.reference import REFERENCE, REFERENCE_TASKS
 from derl.training.benchmark import Measurement, measure
+from derl.training.cache import forget_programs
 from derl.training.recipes import TABLE_1, recipe
 
 
@@ -71,6 +72,7 @@ def main(args: list[str]) -> None:
         for config, population in itertools.product(configs, command.populations):
             with console.status(f"{config.recipe} on {config.task}, {population} runs"):
                 rows.append(measure(config, population, command.seconds))
+                forget_programs()
             table.add_row(*show(rows[-1]))
             if command.out is not None:
                 write_atomically(command.out, pl.DataFrame(rows, orient="row").write_csv(float_precision=3).encode())

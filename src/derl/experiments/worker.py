@@ -19,8 +19,11 @@ from typing import Any
 
 from derl.core.errors import DerlError
 from derl.experiments.jobs import WriteError, execute, from_data
-from derl.training.cache import use_compilation_cache
+from derl.training.cache import forget_programs, use_compilation_cache
 from derl.training.trainer import Interrupted
+
+KEPT_JOBS = 8
+"""After so many jobs their programs are forgotten. Those that come next are often of the same program."""
 
 
 def speaker() -> Callable[..., None]:
@@ -62,7 +65,9 @@ def main(argv: list[str]) -> int:
         importlib.import_module(module)
     use_compilation_cache()
     say(ready=True)
-    for line in sys.stdin:
+    for number, line in enumerate(sys.stdin):
+        if number % KEPT_JOBS == KEPT_JOBS - 1:
+            forget_programs()
         try:
             job = from_data(json.loads(line))
             execute(Path(store), job, lambda p: say(steps=p.steps), float(seconds))
