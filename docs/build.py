@@ -13,15 +13,16 @@ import derl
 from derl.analysis.figures import style
 from derl.analysis.figures.beyond import MAXIMA, best_published
 from derl.analysis.figures.run import draw_line, plot_decoupling
-from derl.analysis.measures.curves import learning_curves, summarise
+from derl.analysis.measures.curves import learning_curves
 from derl.analysis.measures.frames import newest
 from derl.analysis.measures.holding import holdings, longest
 from derl.analysis.pages.beyond import write_beyond
 from derl.analysis.pages.figures import write_all
-from derl.analysis.published.verdicts import count_outcomes, count_repeated, verdicts
+from derl.analysis.pages.tables import number
+from derl.analysis.published.verdicts import Verdict, count_outcomes, count_standings, verdicts
 from derl.envs.registry import PAPER_TASKS
 from derl.experiments.exchange import read_results
-from derl.experiments.paper import column_name, published, row_name
+from derl.experiments.paper import column_name, row_name
 from derl.experiments.reference import reference_speed
 
 ROOT = Path(__file__).parents[1]
@@ -57,33 +58,26 @@ def draw_recipe(recipe: str, by_task: dict[str, pl.DataFrame]) -> None:
         figure.savefig(FIGURES / f"{recipe}.png", dpi=130, metadata={"Software": None})
 
 
-def table(found: dict[tuple[str, str], pl.DataFrame]) -> str:
+def table(judged: list[Verdict]) -> str:
     """Average evaluation returns beside the published ones, as Markdown."""
-    lines = ["| average return, 5 seeds | " + " | ".join(f"{t} here | published" for t in TASKS) + " |"]
+    found = {(v.cell.case.task, v.cell.case.recipe): v for v in judged}
+    lines = ["| average return | " + " | ".join(f"{t} here | published" for t in TASKS) + " |"]
     lines.append("|---|" + "---:|---:|" * len(TASKS))
     for recipe in README_ROWS:
-        cells = []
-        for task in TASKS:
-            known = published("tab:mean_returns", recipe, task)
-            if (task, recipe) in found:
-                row = summarise(found[task, recipe], []).row(0, named=True)
-                cells.append(f"{row['average']:.2f} ± {row['average_std']:.2f}")
-            else:
-                cells.append("not run")
-            cells.append(f"{known.mean:.2f} ± {known.std:.2f}" if known else "")
-        lines.append(f"| {row_name(recipe)} | " + " | ".join(cells) + " |")
+        verdicts = [found[task, recipe] for task in TASKS]
+        cells = [(number(*v.ours) if v.ours else "not run", number(v.cell.mean, v.cell.std)) for v in verdicts]
+        lines.append(f"| {row_name(recipe)} | " + " | ".join(text for pair in cells for text in pair) + " |")
     return "\n".join(lines)
 
 
-def progress(whole: pl.DataFrame) -> str:
+def progress(judged: list[Verdict]) -> str:
     """How much of Table 1 has been run, and how it compares."""
-    judged = [v for v in verdicts(whole) if v.cell.table == "tab:mean_returns"]
-    counts, repeated = count_outcomes(judged), count_repeated(judged)
+    counts, explained = count_outcomes(judged), count_standings(judged)["explained"]
     done = counts["consistent"] + counts["differs"]
-    more = f" ({repeated} of them by more than five runs)" if repeated else ""
     return (
-        f"Of Table 1's {sum(counts.values())} averages {done} were run: {counts['consistent']} are consistent with "
-        f"the published ones{more}, {counts['differs']} differ ([all of them](docs/reproduction/README.md))."
+        f"Five seeds each. Of Table 1's {sum(counts.values())} averages {done} were run: {counts['consistent']} are "
+        f"consistent with the published ones, {counts['differs']} differ, {explained} of them for a reason that was "
+        "tested ([all of them](docs/reproduction/README.md))."
     )
 
 
@@ -139,7 +133,8 @@ def main() -> None:
     found = frames(whole)
     for recipe in sorted({recipe for _, recipe in found}):
         draw_recipe(recipe, {task: found[task, recipe] for task in TASKS if (task, recipe) in found})
-    fill_in(ROOT / "README.md", f"{table(found)}\n\n{progress(whole)}")
+    judged = [v for v in verdicts(whole) if v.cell.table == "tab:mean_returns"]
+    fill_in(ROOT / "README.md", f"{table(judged)}\n\n{progress(judged)}")
     fill_in(ROOT / "docs" / "performance.md", speed_table())
     write_all(whole, ROOT / "docs" / "reproduction")
     own = newest(read_results([ROOT / "results" / "beyond"]))

@@ -13,7 +13,6 @@ from derl.analysis.published.reasons import REASONS, reasons_for
 from derl.analysis.published.verdicts import (
     changes,
     count_outcomes,
-    count_repeated,
     count_standings,
     interval_of_five,
     verdict_frame,
@@ -169,8 +168,12 @@ def test_a_guess_that_nothing_can_test_explains_nothing():
     }
 
     def judged(case, **levels):
-        frame = frame_of({options[name]: [[level] * 100] * 15 for name, level in levels.items()})
-        return verdicts(frame, [cell(0.9, case, table="tab:decay_sensitivity_count_hallway10_10_mean")])[0]
+        other = Case.of("a2c", "DeepSea-10")
+        frame = frame_of(
+            {other: [[0.0] * 100] * 5, **{options[name]: [[level] * 100] * 15 for name, level in levels.items()}}
+        )
+        table = "tab:decay_sensitivity_count_hallway10_10_mean"
+        return verdicts(frame, [cell(0.9, case, table=table), cell(0.0, other)])[0]
 
     drifting = next(e for e in judged(hallway, ours=0.1).explanations if "drifting" in e.name)
     assert drifting.standing == standing_of([drifting]) == "none"
@@ -188,18 +191,29 @@ def test_a_guess_that_nothing_can_test_explains_nothing():
     assert count_standings(every) == {"explained": 0, "possible": 1, "refuted": 1, "none": 0}
 
 
-def test_luck_is_a_reason_until_there_are_fifteen_runs():
-    def first(*levels):
-        (verdict,) = verdicts(runs(*levels), [cell(0.9)])
-        return verdict
+def test_further_seeds_tell_about_luck_but_not_about_the_verdict():
+    """All numbers are judged by as many runs as all of them have; what one has beyond that tests a reason."""
+    other = Case.of("a2c", "DeepSea-10")
 
-    few, many = first(*[0.1] * 5), first(*[0.1] * 15)
-    assert (few.explanations[0].name, few.standing) == ("the luck of five runs", "possible")
-    assert next(e for e in many.explanations if "luck" in e.name).standing == "refuted"
-    # Where every other run learns, five that all learn are no difference.
-    lucky, unlucky = first(*[0.0] * 14, 0.9), first(*[0.0, 0.9] * 7, 0.9)
-    assert (lucky.outcome, unlucky.outcome) == ("differs", "consistent")
-    assert count_repeated([few, many, lucky, unlucky]) == 1
+    def judged(*levels):
+        frame = frame_of({A2C: [[x] * 100 for x in levels], other: [[0.9] * 100] * 5})
+        return verdicts(frame, [cell(0.9), cell(0.9, other)])
+
+    def luck(*levels):
+        first, _ = judged(*levels)
+        assert (first.outcome, first.seeds, first.ours.value) == ("differs", 5, pytest.approx(0.1))
+        return next(e for e in first.explanations if "luck" in e.name).standing
+
+    assert luck(*[0.1] * 5) == "possible"
+    # Three further ones are too few, fifteen in all enough; of these only the further ones count.
+    assert luck(*[0.1] * 5, *[0.9] * 3) == "possible"
+    assert luck(*[0.1] * 15) == "refuted"
+    assert luck(*[0.1] * 5, *[0.1, 0.9] * 5) == "explained"
+    # What agrees stays as it is.
+    assert [v.outcome for v in judged(*[0.9] * 5, *[0.1] * 10)] == ["consistent"] * 2
+    # Where all have fifteen, all fifteen count.
+    frame = frame_of({case: [[x] * 100 for x in [0.1] * 5 + [0.9] * 10] for case in (A2C, other)})
+    assert [v.seeds for v in verdicts(frame, [cell(0.9), cell(0.9, other)])] == [15, 15]
 
 
 def test_confirmed_reasons_come_first():

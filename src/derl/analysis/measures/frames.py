@@ -51,11 +51,14 @@ def _one_configuration(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 class Results:
-    """A frame of results (one row per run and evaluation) by case. Whatever is missing is None, never an error."""
+    """A frame of results (one row per run and evaluation) by case, runs in the order of their seeds.
+
+    Whatever is missing is None, never an error.
+    """
 
     def __init__(self, frame: pl.DataFrame):
         check_columns(frame)
-        self.frame = without_failures(frame).sort(*NAMES, "run", "evaluation")
+        self.frame = without_failures(frame).sort(*NAMES, "seed", "run", "evaluation")
         self._columns: dict[str, np.ndarray] = {}
         # How many evaluations each run has had, in the frame's order, and how many runs each case.
         runs = self.frame.group_by([*NAMES, "run"], maintain_order=True).len()

@@ -16,7 +16,6 @@ from derl.analysis.published.reasons import REASONS
 from derl.analysis.published.verdicts import (
     Verdict,
     count_outcomes,
-    count_repeated,
     count_standings,
     verdict_frame,
     verdicts,
@@ -28,7 +27,8 @@ RULE = (
     "A published mean is *consistent* with ours if it lies within the 95 % bootstrap interval of the mean of five runs "
     "drawn from ours, widened by 0.02; otherwise it *differs*. The rule is strict: two experiments that differ in "
     "nothing but their seeds disagree in up to three of ten numbers if both have five runs, and in one of ten if ours "
-    "has fifteen or more. So what differs is run with ten further seeds (`--explain`) and judged by all its runs."
+    "has twenty. So what differs is run with further seeds (`--explain`). They do not change the verdict but tell "
+    "whether it is the luck of five runs."
 )
 
 HOW = (
@@ -101,12 +101,8 @@ def _origin(table: PaperTable, judged: Sequence[Verdict]) -> str:
 
 
 def _counts(judged: Sequence[Verdict]) -> str:
-    counts, repeated = count_outcomes(judged), count_repeated(judged)
-    more = f" ({repeated} of them by more than five runs)" if repeated else ""
-    return (
-        f"{counts['consistent']} are consistent{more}, {counts['differs']} differ, "
-        f"{counts['not run']} have not been run"
-    )
+    counts = count_outcomes(judged)
+    return f"{counts['consistent']} are consistent, {counts['differs']} differ, {counts['not run']} have not been run"
 
 
 def _differences(judged: Sequence[Verdict]) -> list[str]:

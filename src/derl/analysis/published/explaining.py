@@ -15,11 +15,11 @@ def repeating(judged: list[Verdict], parts: Sequence[Part]) -> Experiment:
 
 
 def explaining(judged: list[Verdict], parts: Sequence[Part]) -> Experiment:
-    """The runs that tell whether the reasons for differences are the reasons, with the seeds of what differs."""
-    tests = []
+    """The runs that tell about the reasons of differences that nothing explains yet, with the seeds of what differs."""
+    tests, unexplained = [], [v for v in judged if v.standing != "explained"]
     for part in parts:
-        ours = _differing(judged, part)
-        cells = [v.cell for v in judged if v.outcome == "differs" and v.cell.case in ours]
+        ours = _differing(unexplained, part)
+        cells = [v.cell for v in unexplained if v.outcome == "differs" and v.cell.case in ours]
         cases = [reason.test(cell.case) for cell in cells for reason in reasons_for(cell)]
         tests.append(Part(tuple(dict.fromkeys(case for case in cases if case is not None)), part.seeds))
     return _experiment(tests, "Tests of reasons for differences")

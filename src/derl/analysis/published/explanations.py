@@ -12,7 +12,7 @@ Standing = Literal["explained", "possible", "refuted", "none"]
 STANDINGS: dict[Standing, str] = {
     "explained": "the published number appears with a reason's option, and that option changes our number: its "
     "mean lies outside our interval, and by more than seeds would make (all runs dealt anew, 5 %); or the paper has "
-    "another for the same setting and ours agrees with that",
+    "another for the same setting and ours agrees with that; or it is the luck of five runs: further ones agree",
     "possible": "there is a reason whose option has not been run, or with which the published number appears but in "
     "too few runs to tell whether the option changes anything",
     "refuted": "every reason that has an option was tested, and none is it",

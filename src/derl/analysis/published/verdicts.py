@@ -3,8 +3,9 @@
 A published mean is *consistent* with ours if it lies within the 95 % bootstrap interval of the mean of five runs drawn
 from ours, widened by 0.02. The published mean is one of five runs as well, so this is strict: of two experiments that
 are the same in everything but their seeds, and whose runs vary by much more than 0.02, three numbers in ten are called
-different if ours has five runs too, and one in ten if it has fifteen or twenty. So what differs is run with further
-seeds before another reason is looked for, and then judged by all its runs.
+different if ours has five runs too, and one in ten if it has twenty. So what differs is run with further seeds before
+another reason is looked for. They do not change the verdict, for then what differs would have two chances to agree and
+what agrees by luck none to differ. They test a reason: the luck of five runs.
 """
 
 import dataclasses
@@ -42,7 +43,7 @@ OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
 DRAWN = 5
 """The runs behind a published number."""
 FURTHER = 10
-"""With so many further seeds a number that differs is run again, to see whether it is the luck of five."""
+"""With so many further seeds a number that differs is run, to see whether it does by the luck of five."""
 ENOUGH_RUNS = 3
 """Below so many runs an interval says little: that of one run has no width at all."""
 TOLERANCE = 0.02
@@ -84,8 +85,13 @@ class Ours:
     seeds: int
 
     def agrees_with(self, published: float) -> bool:
-        """The rule."""
-        return bool(self.interval.low - TOLERANCE <= published <= self.interval.high + TOLERANCE)
+        """Whether the two are consistent."""
+        return contains(self.interval, published)
+
+
+def contains(interval: Interval, published: float) -> bool:
+    """The rule."""
+    return bool(interval.low - TOLERANCE <= published <= interval.high + TOLERANCE)
 
 
 def verdicts(
@@ -95,20 +101,33 @@ def verdicts(
     results = as_results(frame)
     published = cells() if published is None else published
     wanted: set[tuple[Case, Statistic]] = {(cell.case, cell.statistic) for cell in published}
-    ours = our_numbers(results, wanted, evaluations)
-    judge = _Judge(results, ours, published, evaluations, asks=not trained_for_less(results))
+    runs = runs_of_each(results, {case for case, _ in wanted}, evaluations)
+    ours = our_numbers(results, wanted, evaluations, runs)
+    judge = _Judge(results, ours, published, evaluations, runs, asks=not trained_for_less(results))
     return [judge(cell) for cell in published]
 
 
+def runs_of_each(results: Results, cases: Iterable[Case], evaluations: int = EVALUATIONS) -> int:
+    """By how many runs, the first seeds', numbers are judged: as many as all of them have, and five at least."""
+    finished = [results.finished(case, evaluations=evaluations) for case in cases]
+    return min((len(runs) for runs in finished if runs is not None and len(runs) >= DRAWN), default=DRAWN)
+
+
 def our_numbers(
-    results: Results, wanted: Iterable[tuple[Case, Statistic]], evaluations: int = EVALUATIONS
+    results: Results,
+    wanted: Iterable[tuple[Case, Statistic]],
+    evaluations: int = EVALUATIONS,
+    runs: int | None = None,
 ) -> dict[tuple[Case, Statistic], Ours]:
-    """Ours for every case and statistic that has finished runs, with the interval of the mean of five."""
+    """Ours for every case and statistic that has finished runs, with the interval of the mean of five.
+
+    Of so many `runs`, those with the first seeds; by default of all.
+    """
     found, seen = {}, {}
     for case, statistic in wanted:
         if case not in seen:
             seen[case] = results.finished(case, evaluations=evaluations)
-        returns = seen[case]
+        returns = None if seen[case] is None else seen[case][:runs]
         if returns is None or not np.isfinite(returns).any():
             continue
         score = average_return(returns) if statistic == "average" else maximum_return(returns)
@@ -153,8 +172,10 @@ def changes(
 class _Judge:
     """Applies the rule to one number after the other."""
 
-    def __init__(self, results: Results, ours: dict, published: Sequence[Cell], evaluations: int, asks: bool):
-        self.results, self.ours, self.evaluations, self.asks = results, ours, evaluations, asks
+    def __init__(
+        self, results: Results, ours: dict, published: Sequence[Cell], evaluations: int, runs: int, asks: bool
+    ):
+        self.results, self.ours, self.evaluations, self.runs, self.asks = results, ours, evaluations, runs, asks
         self.notes: dict[Case, str] = {}
         self.same: dict[tuple[Case, Statistic], list[Cell]] = defaultdict(list)
         for cell in published:
@@ -189,12 +210,22 @@ class _Judge:
 
     def explain(self, cell: Cell, ours: Ours) -> tuple[Explanation, ...]:
         """Everything that could be the reason for a difference, tested as far as its option was run."""
-        found = [luck(ours.seeds), *(self.explanation(reason, cell, ours) for reason in reasons_for(cell))]
+        found = [self.luck(cell), *(self.explanation(reason, cell, ours) for reason in reasons_for(cell))]
         others = [c for c in self.same[cell.case, cell.statistic] if c is not cell and ours.agrees_with(c.mean)]
         if others:
             text = f"The paper has {others[0].mean:.2f} for the same setting in {others[0].table}; ours agrees with it."
             found.append(Explanation("another number in the paper", text, "paper"))
         return ranked(found)
+
+    def luck(self, cell: Cell) -> Explanation:
+        """That a number differs by the luck of five runs, and whether further ones, and these alone, have it."""
+        returns = self.results.finished(cell.case, evaluations=self.evaluations)
+        further = () if returns is None else returns[self.runs :]
+        agrees = None
+        if len(further) >= DRAWN:
+            agrees = contains(interval_of_five(np.asarray(further), cell.statistic), cell.mean)
+        text = "Where some runs learn and others do not, five may differ from five others by luck alone."
+        return Explanation("the luck of five runs", text, "possible", "further seeds", agrees)
 
     def explanation(self, reason: Reason, cell: Cell, ours: Ours) -> Explanation:
         """A reason, and whether the published number appears with its option switched on, and because of it.
@@ -221,22 +252,6 @@ class _Judge:
         assert sides[0] is not None
         assert sides[1] is not None
         return changes(sides[0], sides[1], cell.statistic) or None
-
-
-def luck(seeds: int) -> Explanation:
-    """That a number differs by the luck of five runs: refuted by one that still differs after many."""
-    return Explanation(
-        "the luck of five runs",
-        "Where some runs learn and others do not, five may differ from five others by luck alone.",
-        "possible",
-        f"--seeds {DRAWN + FURTHER}",
-        False if seeds >= DRAWN + FURTHER else None,
-    )
-
-
-def count_repeated(judged: Iterable[Verdict]) -> int:
-    """How many numbers are consistent by more runs than the paper's five."""
-    return sum(v.outcome == "consistent" and v.seeds > DRAWN for v in judged)
 
 
 def count_outcomes(judged: Iterable[Verdict]) -> dict[Outcome, int]:
