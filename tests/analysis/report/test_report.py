@@ -140,11 +140,11 @@ def test_cells_show_what_the_verdicts_say(frame, page):
 def test_what_is_known_about_differences_is_counted():
     case = Case.of("dedqn-count", "DeepSea-10")
     online = Case.of("dedqn-count", "DeepSea-10", {"exploiter.frozen_targets": False})
-    frame = made_up([case, online], seeds=3, evaluations=EVALUATIONS).with_columns(pl.lit(-0.5).alias("return"))
+    frame = made_up([case, online], seeds=15, evaluations=EVALUATIONS).with_columns(pl.lit(-0.5).alias("return"))
     tables = paper_tables(grouped_results(frame), EVALUATIONS)
     differing = [number for table in tables for number in table.numbers.values() if number.verdict == "differs"]
     assert {number.standing for number in differing} == {"refuted"}
-    assert "DeDQN's frozen targets: tested, not the reason" in differing[0].reason
+    assert "the luck of five runs, DeDQN's frozen targets: tested, not the reason" in differing[0].reason
     assert f"<b>{len(differing)} refuted</b>" in explained(tables)
     assert "<b>0 explained</b>" in explained(tables)
     assert explained([]) == ""

@@ -14,6 +14,8 @@ from derl.analysis.published.cautions import cautions
 from derl.analysis.published.explanations import STANDINGS, why
 from derl.analysis.published.reasons import REASONS
 from derl.analysis.published.verdicts import (
+    BY_LUCK,
+    LUCK,
     Verdict,
     count_outcomes,
     count_standings,
@@ -172,11 +174,11 @@ def _reasons_table(judged: Sequence[Verdict]) -> str:
         "| reason | | option that tests it | differences it concerns | it is the reason | it is not | not tested |",
         "|---|---|---|---:|---:|---:|---:|",
     ]
-    for reason in REASONS:
-        found = [e.confirmed for v in differing for e in v.explanations if e.name == reason.name]
-        option = f"`{reason.option_text}`" if reason.option else "none"
+    known = [(reason.name, reason.text, f"`{reason.option_text}`" if reason.option else "none") for reason in REASONS]
+    for name, text, option in ((LUCK, BY_LUCK, "further seeds"), *known):
+        found = [e.confirmed for v in differing for e in v.explanations if e.name == name]
         counts = " | ".join(str(found.count(outcome)) for outcome in (True, False, None))
-        lines.append(f"| {reason.name} | {reason.text} | {option} | {len(found)} | {counts} |")
+        lines.append(f"| {name} | {text} | {option} | {len(found)} | {counts} |")
     paper = sum(any(e.kind == "paper" for e in v.explanations) for v in differing)
     text = "The paper has two numbers for one setting, and ours agrees with the other."
     lines.append(f"| another number in the paper | {text} | | {paper} | {paper} | 0 | 0 |")

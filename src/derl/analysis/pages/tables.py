@@ -10,7 +10,8 @@ from collections.abc import Iterable, Sequence
 from typing import Literal
 
 from derl.analysis.measures.numbers import signed
-from derl.analysis.published.verdicts import DRAWN, Outcome, Verdict, count_outcomes
+from derl.analysis.published.ours import DRAWN
+from derl.analysis.published.verdicts import Outcome, Verdict, count_outcomes
 from derl.core.errors import UnknownNameError
 
 MARKS: dict[Outcome, str] = {"consistent": "✓", "differs": "≠", "not run": "·"}

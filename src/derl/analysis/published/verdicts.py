@@ -15,39 +15,24 @@ from typing import Literal, get_args
 
 import numpy as np
 import polars as pl
-from jaxtyping import Float
 
 from derl.analysis.measures.frames import EVALUATIONS, Results, as_results
-from derl.analysis.measures.spreads import can_tell
-from derl.analysis.measures.statistics import (
-    LEVEL,
-    SAMPLES,
-    Interval,
-    Score,
-    average_return,
-    maximum_return,
-    maximum_without_nan,
-    mean_without_nan,
-    means_of,
-    repeated_interval,
-    ways_of_drawing,
-)
+from derl.analysis.measures.statistics import Score
 from derl.analysis.published.cautions import trained_for_less
 from derl.analysis.published.explanations import STANDINGS, Explanation, Standing, ranked, standing_of
+from derl.analysis.published.ours import DRAWN, Ours, changes, contains, interval_of_five, our_numbers, runs_of_each
 from derl.analysis.published.reasons import Reason, reasons_for
 from derl.experiments.cases import Case
 from derl.experiments.paper import Cell, Statistic, cells
 
 Outcome = Literal["consistent", "differs", "not run"]
 OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
-DRAWN = 5
-"""The runs behind a published number."""
 FURTHER = 10
 """With so many further seeds a number that differs is run, to see whether it does by the luck of five."""
+LUCK = "the luck of five runs"
+BY_LUCK = "Where some runs learn and others do not, five may differ from five others by luck alone."
 ENOUGH_RUNS = 3
 """Below so many runs an interval says little: that of one run has no width at all."""
-TOLERANCE = 0.02
-"""What is added at both ends of the interval: published numbers are rounded, and some of ours hardly vary."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -76,24 +61,6 @@ class Verdict:
         return standing_of(self.explanations) if self.outcome == "differs" and self.asked else None
 
 
-@dataclasses.dataclass(frozen=True)
-class Ours:
-    """Our number for a case and statistic."""
-
-    score: Score
-    interval: Interval
-    seeds: int
-
-    def agrees_with(self, published: float) -> bool:
-        """Whether the two are consistent."""
-        return contains(self.interval, published)
-
-
-def contains(interval: Interval, published: float) -> bool:
-    """The rule."""
-    return bool(interval.low - TOLERANCE <= published <= interval.high + TOLERANCE)
-
-
 def verdicts(
     frame: pl.DataFrame | Results, published: Sequence[Cell] | None = None, *, evaluations: int = EVALUATIONS
 ) -> list[Verdict]:
@@ -105,68 +72,6 @@ def verdicts(
     ours = our_numbers(results, wanted, evaluations, runs)
     judge = _Judge(results, ours, published, evaluations, runs, asks=not trained_for_less(results))
     return [judge(cell) for cell in published]
-
-
-def runs_of_each(results: Results, cases: Iterable[Case], evaluations: int = EVALUATIONS) -> int:
-    """By how many runs, the first seeds', numbers are judged: as many as all of them have, and five at least."""
-    finished = [results.finished(case, evaluations=evaluations) for case in cases]
-    return min((len(runs) for runs in finished if runs is not None and len(runs) >= DRAWN), default=DRAWN)
-
-
-def our_numbers(
-    results: Results,
-    wanted: Iterable[tuple[Case, Statistic]],
-    evaluations: int = EVALUATIONS,
-    runs: int | None = None,
-) -> dict[tuple[Case, Statistic], Ours]:
-    """Ours for every case and statistic that has finished runs, with the interval of the mean of five.
-
-    Of so many `runs`, those with the first seeds; by default of all.
-    """
-    found, seen = {}, {}
-    for case, statistic in wanted:
-        if case not in seen:
-            seen[case] = results.finished(case, evaluations=evaluations)
-        returns = None if seen[case] is None else seen[case][:runs]
-        if returns is None or not np.isfinite(returns).any():
-            continue
-        score = average_return(returns) if statistic == "average" else maximum_return(returns)
-        found[case, statistic] = Ours(score, interval_of_five(returns, statistic), len(returns))
-    return found
-
-
-def interval_of_five(returns: Float[np.ndarray, "runs evaluations"], statistic: Statistic) -> Interval:
-    """The 95 % bootstrap interval of the statistic of five runs drawn from ours.
-
-    Five runs can be drawn from five in only 126 ways that matter. Each is worked out once and counts as often as it was
-    drawn, which makes hundreds of intervals a matter of a second.
-    """
-    returns = returns[np.isfinite(returns).any(1)]
-    ways, times = ways_of_drawing(len(returns), DRAWN)
-    curves = means_of(ways, returns)
-    return repeated_interval(_statistic_of(curves, statistic), times)
-
-
-def _statistic_of(curves: Float[np.ndarray, "ways evaluations"], statistic: Statistic) -> Float[np.ndarray, " ways"]:
-    return mean_without_nan(curves, 1) if statistic == "average" else maximum_without_nan(curves, 1)
-
-
-def changes(
-    ours: Float[np.ndarray, "runs evaluations"], option: Float[np.ndarray, "others evaluations"], statistic: Statistic
-) -> bool | None:
-    """Whether an option's runs differ from ours by more than seeds make them; None if there are too few runs to tell.
-
-    All runs are dealt anew to the two sides. If the option does nothing, every deal is as good as the one we have.
-    """
-    ours, option = (side[np.isfinite(side).any(1)] for side in (ours, option))
-    if not can_tell(len(ours), len(option)):
-        return None
-    together = np.concatenate([ours, option])
-    dealt = np.random.default_rng(0).random((SAMPLES, len(together))).argsort(1) < len(ours)
-    sides = np.concatenate([np.arange(len(together))[None] < len(ours), dealt])
-    one, other = (_statistic_of(means_of(side.astype(np.float64), together), statistic) for side in (sides, ~sides))
-    gaps = np.abs(one - other)
-    return bool((gaps[1:] >= gaps[0] - 1e-9).mean() < 1 - LEVEL)
 
 
 class _Judge:
@@ -210,22 +115,21 @@ class _Judge:
 
     def explain(self, cell: Cell, ours: Ours) -> tuple[Explanation, ...]:
         """Everything that could be the reason for a difference, tested as far as its option was run."""
-        found = [self.luck(cell), *(self.explanation(reason, cell, ours) for reason in reasons_for(cell))]
+        found = [self.luck(cell, ours.seeds), *(self.explanation(reason, cell, ours) for reason in reasons_for(cell))]
         others = [c for c in self.same[cell.case, cell.statistic] if c is not cell and ours.agrees_with(c.mean)]
         if others:
             text = f"The paper has {others[0].mean:.2f} for the same setting in {others[0].table}; ours agrees with it."
             found.append(Explanation("another number in the paper", text, "paper"))
         return ranked(found)
 
-    def luck(self, cell: Cell) -> Explanation:
-        """That a number differs by the luck of five runs, and whether further ones, and these alone, have it."""
+    def luck(self, cell: Cell, seeds: int) -> Explanation:
+        """That a number differs by the luck of five runs: not if it is of many; else further ones, alone, can tell."""
         returns = self.results.finished(cell.case, evaluations=self.evaluations)
         further = () if returns is None else returns[self.runs :]
-        agrees = None
+        agrees = False if seeds >= DRAWN + FURTHER else None
         if len(further) >= DRAWN:
             agrees = contains(interval_of_five(np.asarray(further), cell.statistic), cell.mean)
-        text = "Where some runs learn and others do not, five may differ from five others by luck alone."
-        return Explanation("the luck of five runs", text, "possible", "further seeds", agrees)
+        return Explanation(LUCK, BY_LUCK, "possible", "further seeds", agrees)
 
     def explanation(self, reason: Reason, cell: Cell, ours: Ours) -> Explanation:
         """A reason, and whether the published number appears with its option switched on, and because of it.
