@@ -33,7 +33,8 @@ class Finding:
 
     measure: str
     subject: str
-    effect: Effect | None
+    effect: Effect | Estimate | None
+    """With its draws, where something is still to be made of it."""
     bound: float
     side: Side
     published: float | None = None
@@ -47,6 +48,11 @@ class Finding:
     note: str = ""
     too_few: str = ""
     """Why it cannot be judged, whatever its interval: of less than half of the cases, or of too few runs."""
+
+    @property
+    def estimate(self) -> Estimate | None:
+        """The effect with its interval."""
+        return self.effect.estimate() if isinstance(self.effect, Effect) else self.effect
 
 
 def baseline_of(recipe: str) -> str:
@@ -72,7 +78,7 @@ def outcome_of(finding: Finding) -> Outcome:
     """What follows from a finding."""
     if finding.too_few:
         return "not enough data"
-    decided = decide(None if finding.effect is None else finding.effect.estimate(), finding.bound, finding.side)
+    decided = decide(finding.estimate, finding.bound, finding.side)
     return "mixed" if finding.mixed and decided != "not enough data" else decided
 
 
@@ -108,7 +114,7 @@ def _by_task(findings: Sequence[Finding]) -> list[list[Finding]]:
 
 
 def _mean_over_tasks(findings: Sequence[Finding]) -> Effect | None:
-    groups = [[f.effect for f in group if f.effect is not None] for group in _by_task(findings)]
+    groups = [[f.effect for f in group if isinstance(f.effect, Effect)] for group in _by_task(findings)]
     return mean_effect([mean_effect(group) for group in groups]) if groups else None
 
 

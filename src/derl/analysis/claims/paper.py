@@ -89,7 +89,7 @@ def claims(frame: pl.DataFrame | Results, *, evaluations: int = EVALUATIONS) -> 
 
 
 def _claim(number: int, finding: Finding) -> Claim:
-    effect = None if finding.effect is None else finding.effect.estimate()
+    effect = finding.estimate
     outcome = outcome_of(finding)
     return Claim(
         number,

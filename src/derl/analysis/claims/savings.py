@@ -1,42 +1,42 @@
 """How many episodes decoupling saves: the measurement behind "with up to 40 % fewer episodes" (see `claims.paper`).
 
-In each task the best of six decoupled recipes is compared with all twelve baselines, and the whole is the task with the
-largest saving. Which recipe and task these are is chosen by every other run, and the saving is measured with the
-remaining ones: a maximum over the numbers it was chosen by would be larger than the truth. Baselines need no choosing:
-whichever is the quickest in a draw of the runs is the one to beat, which can only make a saving smaller.
+In each task the best of six decoupled recipes is compared with all twelve baselines. Which recipe that is, is chosen by
+every other run and measured with the remaining ones, and the other way round: a maximum over the numbers it was chosen
+by would be larger than the truth. Baselines need no choosing: whichever is the quickest in a draw of the runs is the
+one to beat, which can only make a saving smaller. The whole is the largest saving of all tasks. Its interval is from
+the highest lower to the highest upper end of theirs, which are wider the more tasks there are (Bonferroni).
 
 A saving is that of the episodes until a mean curve *holds* 90 % of what the baseline that ends highest ends with. Who
 ends with less than that baseline never does. It is not judged
 
 - below three evaluations: who needs 1,000 episodes and who needs 2,000 is a matter of one evaluation's luck,
-- by fewer than five runs that measure: of three, none may be one of those that never learn,
+- of fewer than five runs on either side,
 - unless the recipe that is the paper's best of its side in the task was run on both sides: with the strongest baseline
   left out, any saving could be had.
 """
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from jaxtyping import Float
 
 from derl.analysis.claims.findings import BASELINES, DECOUPLED, LEARNT, SAVING, SIMILAR, TOO_FEW_CASES, Finding
 from derl.analysis.claims.sensitivity import published_averages
-from derl.analysis.measures.aggregates import optimal_return
+from derl.analysis.measures.aggregates import Estimate, optimal_return
 from derl.analysis.measures.effects import Effect, seed_of
 from derl.analysis.measures.frames import Results
-from derl.analysis.measures.statistics import bootstrap_means, episodes_to_hold, mean_without_nan
+from derl.analysis.measures.statistics import LEVEL, bootstrap_means, episodes_to_hold, mean_without_nan
 from derl.envs.registry import PAPER_TASKS
 from derl.experiments.cases import Case
 from derl.experiments.paper import row_name
 
 Curves = tuple[Float[np.ndarray, "recipes evaluations"], Float[np.ndarray, "recipes draws evaluations"]]
 """The mean of some recipes' runs, and what it would have been under other draws of them."""
-CHOOSING, MEASURED = slice(1, None, 2), slice(0, None, 2)
-"""The runs by which the best are chosen, and those by which they are measured: five and five of ten."""
+HALVES = (slice(1, None, 2), slice(0, None, 2))
+"""Either half of the runs chooses what is measured with the other."""
 ENOUGH = 5
-"""Of fewer runs that measure, an interval is no narrower than luck."""
-FEW_RUNS = f"of fewer than {ENOUGH} runs that measure (run {2 * ENOUGH} seeds)"
+FEW_RUNS = f"of fewer than {ENOUGH} runs, too few to judge"
 HELD = 0.9
 """Of the return the baseline ends with."""
 APART = 3
@@ -47,48 +47,44 @@ TOO_CLOSE = f"of less than {APART} evaluations, too little to measure"
 def efficiency(results: Results, evaluations: int) -> list[Finding]:
     """Episodes saved by the best decoupled recipe of each task against all baselines, and the largest saving."""
     found = [_saving(results, task, evaluations) for task in PAPER_TASKS]
-    there = [(finding, before) for finding, before in found if finding.effect is not None]
-    judged = [(finding, before) for finding, before in there if not finding.too_few]
-    # The task, too, is chosen by other runs than those it is measured with.
-    largest, _ = max(judged or there, key=lambda pair: pair[1], default=found[0])
-    whole = dataclasses.replace(
-        largest,
-        overall=True,
-        subject=f"largest of {len(judged or there)} tasks" + (f", {largest.subject}" if there else ""),
-        bound=SAVING,
-        # One task is enough to show that it happens, but not to show that it never does.
-        too_few=largest.too_few
-        or ("" if _is_above(largest, SAVING) or 2 * len(judged) >= len(found) else TOO_FEW_CASES),
-        lacks="" if there else "no task in which both learnt something has been run",
-        note="Task and recipes were chosen by other runs.",
-    )
-    return [whole, *(finding for finding, _ in found)]
+    return [largest_of(found), *found]
 
 
-def _is_above(finding: Finding, bound: float) -> bool:
-    return finding.effect is not None and finding.effect.estimate().low > bound
+def largest_of(found: Sequence[Finding]) -> Finding:
+    """The finding about the whole."""
+    there = [finding for finding in found if isinstance(finding.effect, Effect)]
+    judged = [finding for finding in there if not finding.too_few] or there
+    whole = dataclasses.replace(found[0], overall=True, subject="largest of 0 tasks", bound=SAVING)
+    if not judged:
+        return dataclasses.replace(whole, lacks="no task in which both learnt something has been run")
+    level = 1 - (1 - LEVEL) / len(judged)
+    ends = {f.subject: f.effect.estimate(level) for f in judged if isinstance(f.effect, Effect)}
+    largest = max(judged, key=lambda f: ends[f.subject].low)
+    effect = Estimate(*(max(estimate[k] for estimate in ends.values()) for k in range(3)))
+    # One task is enough to show that it happens, but not to show that it never does.
+    few = "" if effect.low > SAVING or 2 * len(judged) >= len(found) else TOO_FEW_CASES
+    subject = f"largest of {len(judged)} {'task' if len(judged) == 1 else 'tasks'}, {largest.subject}"
+    return dataclasses.replace(whole, subject=subject, effect=effect, too_few=largest.too_few or few, lacks="")
 
 
-def _saving(results: Results, task: str, evaluations: int) -> tuple[Finding, float]:
-    """The saving of the best of a task, and what it was in the runs by which it was chosen."""
-    ours, theirs = _best(results, task, evaluations), _cases(results, BASELINES, task, evaluations)
+def _saving(results: Results, task: str, evaluations: int) -> Finding:
+    """The saving of the best of a task."""
+    ours, theirs = (_cases(results, recipes, task, evaluations) for recipes in (DECOUPLED, BASELINES))
     none = Finding("share of episodes saved", task, None, 0.0, "above", lacks="DeRL or baselines not run three times")
-    if ours is None or not theirs:
-        return none, 0.0
+    if not ours or not theirs:
+        return none
+    chosen, rows = _best(results, ours, evaluations)
+    names = " or ".join(dict.fromkeys(row_name(case.recipe) for case in chosen))
     against = row_name(theirs[0].recipe) if len(theirs) == 1 else f"the quickest of {len(theirs)} baselines"
-    named = dataclasses.replace(none, subject=f"{task}, {row_name(ours.recipe)} against {against}")
-    episodes, best = results.episodes(ours)[:evaluations], optimal_return(task)
-    pairs = [
-        (_curves(results, [ours], evaluations, runs), _curves(results, theirs, evaluations, runs))
-        for runs in (MEASURED, CHOOSING)
-    ]
-    if min(float(final(curves).max()) for curves, _ in pairs[0]) < LEARNT * best:
-        return dataclasses.replace(named, lacks="one of them never learnt anything"), 0.0
-    saved, before = (saving_of(*pair, episodes, best) for pair in pairs)
-    too_few = _not_run(results, task, evaluations) or ("" if saved.value else TOO_CLOSE)
-    fewest = min(len(_runs(results, case, evaluations)[MEASURED]) for case in (ours, *theirs))
-    too_few = too_few or (FEW_RUNS if fewest < ENOUGH else "")
-    return dataclasses.replace(named, effect=saved, lacks="", too_few=too_few), before.value
+    named = dataclasses.replace(none, subject=f"{task}, {names} against {against}")
+    baselines = {case: _runs(results, case, evaluations) for case in theirs}
+    sides = _curves({chosen[0]: rows}), _curves(baselines)
+    if min(float(final(curves).max()) for curves, _ in sides) < LEARNT * optimal_return(task):
+        return dataclasses.replace(named, lacks="one of them never learnt anything")
+    saved = saving_of(*sides, results.episodes(chosen[0])[:evaluations], optimal_return(task))
+    few = FEW_RUNS if min(map(len, (rows, *baselines.values()))) < ENOUGH else ""
+    too_few = _not_run(results, task, evaluations) or ("" if saved.value else TOO_CLOSE) or few
+    return dataclasses.replace(named, effect=saved, lacks="", too_few=too_few)
 
 
 def saving_of(ours: Curves, theirs: Curves, episodes: np.ndarray, best: float = 1.0) -> Effect:
@@ -119,10 +115,9 @@ def final(curves: np.ndarray) -> np.ndarray:
     return mean_without_nan(curves[..., -max(1, curves.shape[-1] // 10) :], -1)
 
 
-def _curves(results: Results, cases: Sequence[Case], evaluations: int, runs: slice) -> Curves:
-    values = [_runs(results, case, evaluations)[runs] for case in cases]
-    drawn = [bootstrap_means(rows, seed=seed_of(case)) for case, rows in zip(cases, values, strict=True)]
-    return np.stack([mean_without_nan(rows) for rows in values]), np.stack(drawn)
+def _curves(runs: Mapping[Case, np.ndarray]) -> Curves:
+    drawn = [bootstrap_means(rows, seed=seed_of(case)) for case, rows in runs.items()]
+    return np.stack([mean_without_nan(rows) for rows in runs.values()]), np.stack(drawn)
 
 
 def _cases(results: Results, recipes: Sequence[str], task: str, evaluations: int) -> list[Case]:
@@ -131,10 +126,11 @@ def _cases(results: Results, recipes: Sequence[str], task: str, evaluations: int
     return [case for case in cases if len(_runs(results, case, evaluations)) > 2]
 
 
-def _best(results: Results, task: str, evaluations: int) -> Case | None:
-    """The decoupled recipe with the highest average return in the runs that choose."""
-    there = _cases(results, DECOUPLED, task, evaluations)
-    return max(there, key=lambda case: np.nanmean(_runs(results, case, evaluations)[CHOOSING]), default=None)
+def _best(results: Results, cases: Sequence[Case], evaluations: int) -> tuple[list[Case], np.ndarray]:
+    """What has the highest average return in either half of the runs, and its runs in the other half."""
+    runs = {case: _runs(results, case, evaluations) for case in cases}
+    chosen = [max(cases, key=lambda case: np.nanmean(runs[case][half])) for half in HALVES]
+    return chosen, np.concatenate([runs[case][half] for case, half in zip(chosen, reversed(HALVES), strict=True)])
 
 
 def _not_run(results: Results, task: str, evaluations: int) -> str:

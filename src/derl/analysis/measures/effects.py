@@ -10,6 +10,7 @@ from jaxtyping import Float
 from derl.analysis.measures.aggregates import Estimate, normalised
 from derl.analysis.measures.frames import Results
 from derl.analysis.measures.statistics import (
+    LEVEL,
     SAMPLES,
     bootstrap_means,
     interval_of,
@@ -26,9 +27,9 @@ class Effect:
     value: float
     draws: Float[np.ndarray, " samples"]
 
-    def estimate(self) -> Estimate:
-        """The number with its 95 % interval."""
-        low, high = interval_of(self.draws)
+    def estimate(self, level: float = LEVEL) -> Estimate:
+        """The number with its 95 % interval, or that of another level."""
+        low, high = interval_of(self.draws, level)
         return Estimate(self.value, float(low), float(high))
 
     def __sub__(self, other: "Effect") -> "Effect":
