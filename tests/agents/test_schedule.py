@@ -184,6 +184,25 @@ def test_kept_rollouts_stand_beside_the_newest():
     assert set(drawn) == {0, 1, 2}, "any of those kept"
 
 
+class Drawing(Recorder):
+    """Writes down the kept rollout of its last update, and how much those of all updates of this rollout add up to."""
+
+    def observe(self, state, clock, experience):
+        return state._replace(constraint=jnp.zeros(2))
+
+    def learn(self, state, key, spec, clock, experience):
+        kept = experience.rollout.obs[0, ENVS, 0]
+        return state._replace(constraint=jnp.stack([kept, state.constraint[1] + kept])), {}
+
+
+def test_every_update_draws_kept_rollouts_of_its_own():
+    agents = Recorder(), Drawing(updates_per_rollout=4, data_shape=(2, 2 * ENVS))
+    records = play(algorithm(Numbers(), *agents, num_envs=ENVS, replay_segments=50, replay_batch=1), 12)
+    alike = [np.isclose(4 * last, total) for last, total in (exploiter.constraint for _, exploiter in records)]
+    assert alike[0], "there is only one"
+    assert sum(alike[4:]) <= 1
+
+
 def test_the_exploiter_learns_every_so_many_rollouts_and_as_often_as_it_wants():
     agents = Recorder(updates_per_rollout=2), Recorder(updates_per_rollout=3, data_shape=(2, 3 * ENVS))
     setting = algorithm(
@@ -206,7 +225,8 @@ def test_the_exploiter_learns_every_so_many_rollouts_and_as_often_as_it_wants():
 
 def test_the_metrics_of_several_updates_are_their_means():
     agent, state = Recorder(updates_per_rollout=3), Recorder().init(KEY, Numbers().spec, ENVS, 2)
-    learnt, metrics = learn_repeatedly(agent, state, KEY, Numbers().spec, jnp.asarray(0), state.data)
+    clock = jnp.asarray(0)
+    learnt, metrics = learn_repeatedly(agent, state, KEY, Numbers().spec, clock, state.data, lambda _: state.data)
     assert int(learnt.learnt) == 3
     np.testing.assert_allclose(metrics["learnt"], (1 + 2 + 3) / 3)
 

@@ -4,6 +4,7 @@
 `vmap` away.
 """
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -153,13 +154,15 @@ def constraint(algorithm: Algorithm, alpha: float | Array, log_probs: Float[Arra
     return Constraint(jnp.asarray(alpha), jax.lax.stop_gradient(log_probs), algorithm.decoupling.divergence)
 
 
-def learn_repeatedly(agent: AnyAgent, state, key, spec, clock, experience: Experience) -> tuple[Any, Metrics]:
-    """Let an agent learn as often as it wants to after a rollout."""
+def learn_repeatedly(
+    agent: AnyAgent, state, key, spec, clock, experience: Experience, draw: Callable[[PRNGKeyArray], Experience]
+) -> tuple[Any, Metrics]:
+    """Let an agent learn as often as it wants to after a rollout, each time from data drawn anew."""
     updates = agent.updates(experience.rollout.reward.size)
     if updates == 1:
-        return agent.learn(state, key, spec, clock, experience)
+        return agent.learn(state, key, spec, clock, draw(key))
     keys = jax.random.split(key, updates)
-    state, metrics = jax.lax.scan(lambda s, k: agent.learn(s, k, spec, clock, experience), state, keys)
+    state, metrics = jax.lax.scan(lambda s, k: agent.learn(s, k, spec, clock, draw(k)), state, keys)
     return state, jax.tree.map(lambda m: m.mean(0), metrics)
 
 
@@ -173,7 +176,8 @@ def update_explorer(
         near = constraint(algorithm, algorithm.decoupling.alpha_explorer, exploiting)
         experience = Experience(experience.rollout, experience.behaviour, near, experience.bonus)
     learnt = explorer.observe(state.explorer, clock, experience)
-    learnt, metrics = learn_repeatedly(explorer, learnt, key, algorithm.agent_spec, clock, experience)
+    spec = algorithm.agent_spec
+    learnt, metrics = learn_repeatedly(explorer, learnt, key, spec, clock, experience, lambda _: experience)
     return eqx.tree_at(lambda s: s.explorer, state, learnt), metrics
 
 
@@ -190,14 +194,20 @@ def update_exploiter(
     if decoupling.denominator == "updated":
         log_mu = algorithm.explorer.log_probs(state.explorer, experience.rollout.obs, clock)
         experience = Experience(experience.rollout, jax.lax.stop_gradient(log_mu))
-    state, experience = gather_data(algorithm, state, key, clock, experience)
-    if algorithm.constrained[1]:
-        exploring = algorithm.explorer.log_probs(state.explorer, experience.rollout.obs, clock)
-        near = constraint(algorithm, decoupling.alpha_exploiter, exploring)
-        experience = Experience(experience.rollout, experience.behaviour, near)
+    state, experience = gather_data(algorithm, state, clock, experience)
+
+    def draw(key):
+        data = experience
+        if state.segments is not None:
+            data = state.segments.draw(jax.random.fold_in(key, 1), clock, data)
+        if algorithm.constrained[1]:
+            exploring = algorithm.explorer.log_probs(state.explorer, data.rollout.obs, clock)
+            near = constraint(algorithm, decoupling.alpha_exploiter, exploring)
+            data = Experience(data.rollout, data.behaviour, near)
+        return data
 
     def learn(learnt):
-        return learn_repeatedly(exploiter, learnt, key, algorithm.agent_spec, clock, experience)
+        return learn_repeatedly(exploiter, learnt, key, algorithm.agent_spec, clock, experience, draw)
 
     if decoupling.period == 1 and algorithm.window == 1:
         learnt, metrics = learn(state.exploiter)
@@ -208,10 +218,8 @@ def update_exploiter(
     return eqx.tree_at(lambda s: s.exploiter, state, learnt), metrics
 
 
-def gather_data(
-    algorithm: Algorithm, state: RunState, key: PRNGKeyArray, clock: Clock, newest: Experience
-) -> tuple[RunState, Experience]:
-    """D: the newest rollouts the exploiter learns from, joined by kept ones if it has a replay of them."""
+def gather_data(algorithm: Algorithm, state: RunState, clock: Clock, newest: Experience) -> tuple[RunState, Experience]:
+    """The newest rollouts the exploiter learns from, which are also kept if it has a replay of them."""
     experience = newest
     if algorithm.window > 1:
         experience = sequences([*state.recent, newest], algorithm.segment_rollouts)
@@ -220,8 +228,7 @@ def gather_data(
             experience = jax.tree.map(partial(jnp.where, clock % 2 == 0), stale, experience)
         state = eqx.tree_at(lambda s: s.recent, state, (*state.recent[1:], newest))
     if state.segments is not None:
-        segments, experience = state.segments.mix(jax.random.fold_in(key, 1), clock, experience)
-        state = eqx.tree_at(lambda s: s.segments, state, segments)
+        state = eqx.tree_at(lambda s: s.segments, state, state.segments.keep(clock, experience))
     return state, experience
 
 

@@ -54,12 +54,16 @@ class SegmentReplay(eqx.Module):
         """Room for `capacity` rollouts like `example`."""
         return SegmentReplay(Ring.init(example, capacity, 1), batch, skip)
 
-    def mix(self, key: PRNGKeyArray, clock: Clock, newest: Experience) -> tuple["SegmentReplay", Experience]:
-        """Keep the newest rollout, and give it together with `batch` kept ones."""
+    def keep(self, clock: Clock, newest: Experience) -> "SegmentReplay":
+        """With the newest rollout in it."""
         ring = self.ring.write(clock, jax.tree.map(lambda x: x[None], newest))
-        rows = ring.uniform(key, clock, (self.batch,), skip=self.skip)
-        drawn = jax.tree.map(lambda kept, new: jnp.concatenate([new[None], kept[rows]]), ring.data, newest)
-        return eqx.tree_at(lambda s: s.ring, self, ring), side_by_side(drawn)
+        return eqx.tree_at(lambda s: s.ring, self, ring)
+
+    def draw(self, key: PRNGKeyArray, clock: Clock, newest: Experience) -> Experience:
+        """The newest rollout together with `batch` kept ones."""
+        rows = self.ring.uniform(key, clock, (self.batch,), skip=self.skip)
+        drawn = jax.tree.map(lambda kept, new: jnp.concatenate([new[None], kept[rows]]), self.ring.data, newest)
+        return side_by_side(drawn)
 
 
 def empty_experience(rollout: Rollout, num_actions: int) -> Experience:
