@@ -23,6 +23,7 @@ from derl.experiments.remaining import make_plan
 from derl.experiments.store import Store
 from derl.experiments.sweep import Sweep, claim
 from derl.training.trainer import Interrupted
+from derl.training.version import code_version
 
 SPEC = """
 tasks = ["DeepSea-4"]
@@ -181,6 +182,7 @@ def test_a_damaged_checkpoint_costs_time_not_results(tmp_path):
     folder.checkpoint.write_bytes(b"not a checkpoint")
     execute(tmp_path, job, lambda p: None, 60.0)
     assert len(Store(tmp_path).keys()) == 2
+    assert {entry.version for entry in Store(tmp_path).entries()} == {code_version()}
 
 
 @pytest.mark.slow

@@ -296,3 +296,21 @@ def test_a_floor_that_leaves_the_exploiter_no_say_is_refused():
 def test_no_bonus_is_a_bonus_of_nothing_for_remembered_steps_too():
     config = derl.configure("DeepSea-4", "derl", bonus="none", protocol__episodes=20)
     assert derl.train(config, seeds=1).frame["return"].is_finite().all()
+
+
+def test_settings_that_would_change_nothing_or_count_twice_are_refused():
+    for settings, words in (
+        ({"decoupling__period": 7}, "period is how often an exploiter learns; there is none"),
+        ({"bonus": "none", "bonus__scale": 7.0}, "nothing that a scale of 7 could change"),
+    ):
+        with pytest.raises(DerlError, match=words):
+            derl.configure("DeepSea-4", "a2c-count", **settings).check()
+    config = derl.configure("DeepSea-4", "a2c-count")
+    with pytest.raises(DerlError, match=r"bonus.scale has a value twice"):
+        expand(config, [0], {"bonus.scale": [1.0, 2.0, 1.0]})
+
+
+@pytest.mark.parametrize(("name", "value"), [("priority_exponent", -1.0), ("priority_correction", 1.5)])
+def test_priorities_out_of_range_are_refused(name, value):
+    with pytest.raises(DerlError, match=name):
+        derl.configure("DeepSea-4", "dedqn-count", **{f"exploiter__{name}": value}).check()

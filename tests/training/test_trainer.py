@@ -86,7 +86,7 @@ def test_policies_answer_to_observations(trained):
     assert policy.predict(np.zeros((5, 5), np.float32)) in (0, 1)
     assert policy.predict(7) == actions[7]
     assert {trained.policy(0, "explorer").predict(0, deterministic=False) for _ in range(20)} <= {0, 1}
-    for bad in (26, -1, np.zeros(7)):
+    for bad in (26, -1, np.zeros(7), one_hot[3].astype(int)):
         with pytest.raises(DerlError):
             policy.predict(bad)
     with pytest.raises(DerlError, match="no run 3"):

@@ -4,6 +4,9 @@ They are what `fingerprint` gave when ENGINE was last raised. Results in stores 
 goes unnoticed would mix results of different algorithms.
 """
 
+import re
+from pathlib import Path
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -11,7 +14,7 @@ import pytest
 
 from derl.training.loop import init_run, step_run
 from derl.training.recipes import recipe
-from derl.training.version import ENGINE, versions
+from derl.training.version import ENGINE, code_version, versions
 
 ITERATIONS = 40
 NUMBERS: dict[tuple[str, str], tuple[float, float, float]] = {
@@ -47,7 +50,7 @@ def fingerprint(name: str, task: str) -> tuple[float, float, float]:
     return size(state.explorer), size(state.exploiter), float(jnp.abs(state.totals).sum())
 
 
-SLOW = {"a2c-hash-count", "a2c-rnd", "dea2c-count-kl", "ppo-icm", "derl-hash-count", "derl-rnd", "bootdqn"}
+SLOW = {"ppo-icm", "derl-hash-count", "derl-rnd", "bootdqn"}
 CASES = [pytest.param(n, t, marks=pytest.mark.slow if n in SLOW else ()) for n, t in NUMBERS]
 
 
@@ -65,3 +68,12 @@ def test_parts_may_carry_versions_of_their_own():
         version = 3
 
     assert versions(Mine(), object()) == {"engine": ENGINE, "Mine": 3}
+
+
+def test_the_code_behind_a_result_has_a_name_of_its_own(monkeypatch):
+    now = code_version()
+    assert re.fullmatch(r"\d+\.\d+\.\d+\+[0-9a-f]{10}", now)
+    assert code_version.__wrapped__() == now
+    read = Path.read_bytes
+    monkeypatch.setattr(Path, "read_bytes", lambda path: read(path) + (b"#" if path.name == "a2c.py" else b""))
+    assert code_version.__wrapped__() != now

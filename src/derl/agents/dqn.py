@@ -253,7 +253,8 @@ class DQN(Agent[DQNState]):
         )
         require_share(self, "target_rate", "epsilon_start", "epsilon_end")
         require_positive(self, "target_rate", "epsilon_steps", "temperature")
-        require_at_least(self, 0, "collect_steps")
+        require_at_least(self, 0, "collect_steps", "priority_exponent")
+        require_share(self, "priority_correction")
         require(
             not self.recompute_bonus or (self.n_steps == 1 and not self.frozen_targets),
             f"{name}: recompute_bonus needs n_steps 1 and targets that are not frozen",

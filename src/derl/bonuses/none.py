@@ -4,11 +4,18 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PRNGKeyArray, Shaped
 
 from derl.bonuses.base import Bonus
+from derl.core.errors import require
 from derl.core.types import Rollout, Spec
 
 
 class NoBonus(Bonus[tuple[()]]):
     """r^i = 0."""
+
+    def check(self) -> None:
+        super().check()
+        require(
+            self.scale == 1, f"NoBonus: there is nothing that a scale of {self.scale:g} could change; leave it at 1"
+        )
 
     def init(self, key: PRNGKeyArray, spec: Spec, num_envs: int) -> tuple[()]:
         return ()

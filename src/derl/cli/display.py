@@ -3,7 +3,7 @@
 import math
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 from rich.console import Console
@@ -12,6 +12,7 @@ from rich.measure import Measurement
 from rich.progress_bar import ProgressBar
 from rich.table import Table
 
+from derl.analysis.runs.result import Result
 from derl.training.trainer import Progress
 
 console = Console(highlight=False)
@@ -49,6 +50,15 @@ def duration(seconds: float) -> str:
         return "?"
     hours, rest = divmod(int(seconds + 0.5), 3600)
     return f"{hours}:{rest // 60:02d}:{rest % 60:02d}" if hours else f"{rest // 60}:{rest % 60:02d}"
+
+
+def tell_failures(result: Result, runs: Iterable[int] | None = None) -> None:
+    """Say which runs, of these or of all, failed, and when. What their policies do afterwards means nothing."""
+    for run in result.failed if runs is None else sorted(set(runs) & set(result.failed)):
+        step = result.frame.filter(run=run)["failed_at_step"].drop_nulls()[0]
+        seed = result.runs[run].seed
+        text = f"run {run} (seed {seed}) failed: its numbers were no longer finite at step {step:,}"
+        console.print(f"[red]{text}[/]", soft_wrap=True)
 
 
 def value(x: float) -> str:

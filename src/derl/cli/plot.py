@@ -8,7 +8,7 @@ import tyro
 from derl.analysis.figures.run import plot_curves, plot_decoupling
 from derl.analysis.runs.behaviour import on_grid
 from derl.api import load, use_compilation_cache
-from derl.cli.display import console
+from derl.cli.display import console, tell_failures
 from derl.core.errors import require
 
 
@@ -40,6 +40,7 @@ class Plot:
         if on_grid(env):
             path = out / "decoupling"
             paths += plot_decoupling(result, self.number, path, episodes=self.episodes, seed=self.seed)
+        tell_failures(result)
         return paths
 
 

@@ -183,10 +183,12 @@ def show_returns(experiment: Experiment, frame: pl.DataFrame) -> None:
         return
     changes = [set(case.changes) for case in experiment.cases]
     shared = dict(set.intersection(*changes))
-    rows = []
+    rows, failed = [], 0
     for row in summarise(frame, ["recipe", "task", "setting"]).iter_rows(named=True):
+        failed += row["failed"]
         own = {name: value for name, value in parse_setting(row["setting"]).items() if name not in shared}
-        labels = (row["recipe"], row["task"], setting_text(own), str(row["runs"]))
+        runs = f"{row['runs']}" + (f", {row['failed']} failed" if row["failed"] else "")
+        labels = (row["recipe"], row["task"], setting_text(own), runs)
         average = f"{row['average']:.2f} ± {row['average_std']:.2f}"
         interval = f"{row['low']:.2f} to {row['high']:.2f}"
         rows.append((*labels, average, interval, f"{row['maximum']:.2f}", f"{row['final']:.2f}"))
@@ -208,3 +210,5 @@ def show_returns(experiment: Experiment, frame: pl.DataFrame) -> None:
     for row in rows:
         table.add_row(*row)
     show_table(table)
+    if failed:
+        console.print(f"[red]{failed} runs failed: their numbers were no longer finite[/]", soft_wrap=True)

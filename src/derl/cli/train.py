@@ -14,7 +14,7 @@ from derl.agents import AnyAgent
 from derl.analysis.runs.result import Result
 from derl.api import DEFAULT_RECIPE, train
 from derl.bonuses.base import AnyBonus
-from derl.cli.display import console, show_table, showing
+from derl.cli.display import console, show_table, showing, tell_failures
 from derl.core.errors import DerlError, require
 from derl.envs.base import AnyEnvironment
 from derl.envs.registry import family
@@ -253,16 +253,15 @@ def report(result: Result) -> None:
         cells += [f"{row['average']:.2f} ± {row['average_std']:.2f}", f"{row['maximum']:.2f}", f"{row['final']:.2f}"]
         table.add_row(*cells, *([f"{known.mean:.2f} ± {known.std:.2f}"] if known else []))
     show_table(table)
-    for run in result.failed:
-        step = result.frame.filter(run=run)["failed_at_step"].drop_nulls()[0]
-        seed = result.runs[run].seed
-        console.print(f"[red]run {run} (seed {seed}) failed: its numbers were no longer finite at step {step:,}[/]")
+    tell_failures(result)
     optimum = result.config.make_env().optimal_return
     if optimum is not None:
         console.print(f"the best possible return of {result.config.task} is {optimum:.2f}")
     if result.folder is not None:
         path = result.folder.path
         console.print(f"saved in {path}; see it with: derl plot {path}, derl watch {path}", soft_wrap=True)
+    some = len(result.failed) < len(result.runs)
+    require(some, "every run failed: its numbers were no longer finite; try a smaller learning rate or bonus.scale")
 
 
 def main(args: list[str]) -> None:

@@ -16,7 +16,7 @@ from derl.analysis.figures.animation import COLOURS, Shot, Track, moments, play,
 from derl.analysis.measures.numbers import signed
 from derl.analysis.runs.result import Result
 from derl.api import load, use_compilation_cache
-from derl.cli.display import console
+from derl.cli.display import console, tell_failures
 from derl.core.errors import require
 from derl.envs.base import AnyEnvironment, Environment
 from derl.training.evaluation import Seat
@@ -62,6 +62,7 @@ class Watch:
         }
         env, tracks, alone = result.policy(self.number).env, tracks_of(played), result.config.exploiter is None
         show(env, tracks, screen, self.fps, alone)
+        tell_failures(result, [self.number])
         if self.no_gif:
             return None
         if type(env).render_rgb is Environment.render_rgb:

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import polars as pl
 
-from derl._version import __version__
 from derl.core.errors import DerlError, UnknownNameError
 from derl.core.files import write_atomically
 from derl.experiments.cases import Case
@@ -19,7 +18,7 @@ from derl.experiments.store import Entry, Store
 from derl.training.checkpoint import read_metadata
 from derl.training.folder import CHECKPOINT, RunFolder
 from derl.training.trainer import Progress, Trainer
-from derl.training.version import ENGINE
+from derl.training.version import ENGINE, code_version
 
 JOBS, RECIPE = "jobs", "job.json"
 
@@ -157,7 +156,7 @@ def enter(store: Path, job: Job, frame: pl.DataFrame, seconds: float) -> None:
     """Put the results of a finished job into the store, all or none."""
     frames = [frame.filter(run=number) for number in range(len(job.members))]
     now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-    entries = [entry_of(member, seconds)._replace(finished=now, version=__version__) for member in job.members]
+    entries = [entry_of(member, seconds)._replace(finished=now, version=code_version()) for member in job.members]
     place = Store(store)
     place.add(entries, frames)
     place.close()

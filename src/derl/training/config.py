@@ -112,6 +112,9 @@ class Config:
                 not alpha or agent is None or agent.constrainable,
                 f"Decoupling: {type(agent).__name__} heeds no divergence constraint; set alpha_{seat} to 0",
             )
+        require(
+            not alone or decoupling.period == 1, "Decoupling: period is how often an exploiter learns; there is none"
+        )
         require(not (alone and decoupling.mixture), "Decoupling: a mixture needs an exploiter; set mixture to 0")
         require(
             not decoupling.mixture or decoupling.denominator == "collected",

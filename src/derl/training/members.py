@@ -25,6 +25,7 @@ def expand(config: Config, seeds: Sequence[int], vary: Mapping[str, Sequence[flo
     check_seeds(seeds)
     for path, values in vary.items():
         require(len(values) > 0, f"vary: no values for {path}")
+        require(len(set(values)) == len(values), f"vary: {path} has a value twice, which would count its runs twice")
         old, traced = value_at(config, path)
         require(
             isinstance(old, float) and traced,

@@ -55,6 +55,9 @@ class Policy:
         space = self.env.spec.observation
         if isinstance(space, Discrete) and np.issubdtype(obs.dtype, np.integer):
             require(obs.min() >= 0 and obs.max() <= space.size, f"observations are integers from 0 to {space.size}")
+            # Read as a batch of states it would be one of 0s with a single 1.
+            one_hot = obs.size == space.size > 1 and obs.sum() == 1
+            require(not one_hot, "this array of integers looks like a one-hot observation: give it as floats")
             return obs.astype(np.int32)
         if isinstance(space, Discrete):
             require(

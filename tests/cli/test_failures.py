@@ -1,0 +1,48 @@
+"""Runs whose numbers cease to be finite are said to have failed by every command that shows them."""
+
+import pytest
+from rich.console import Console
+
+from derl.cli import display, evaluate, plot, sweep, train, watch
+from derl.core.errors import DerlError
+
+BROKEN = ["DeepSea-3", "--recipe", "dea2c-count", "--seeds", "2", "--explorer.learning-rate", "1e38"]
+SHORT = ["--protocol.episodes", "40", "--protocol.evaluate-every", "20"]
+FAILED = "run 1 (seed 1) failed: its numbers were no longer finite at step 0"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    out = tmp_path_factory.mktemp("failures") / "run"
+    with pytest.raises(DerlError, match="every run failed"):
+        train.main([*BROKEN, *SHORT, "--out", str(out)])
+    return out
+
+
+def test_the_policies_of_failed_runs_have_no_returns(folder, capsys):
+    evaluate.main([str(folder), "--episodes", "2"])
+    printed = capsys.readouterr().out
+    assert printed.count("failed") == 2 * 2 + 2
+    assert FAILED in printed
+    assert "±" not in printed
+
+
+def test_whoever_watches_or_plots_a_failed_run_is_told(folder, capsys, tmp_path):
+    watch.Watch(folder, number=1, no_gif=True).execute(Console())
+    assert FAILED in capsys.readouterr().out
+    plot.main([str(folder), "--out", str(tmp_path)])
+    assert FAILED in capsys.readouterr().out
+
+
+def test_a_sweep_says_how_many_runs_failed(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(sweep, "console", wide := Console(width=200))
+    monkeypatch.setattr(display, "console", wide)
+    spec = tmp_path / "spec.toml"
+    spec.write_text(
+        'tasks = ["DeepSea-3"]\nrecipes = ["a2c"]\nseeds = 2\nvary = { "explorer.learning_rate" = [0.001, 1e38] }\n'
+        "protocol = { episodes = 40, evaluate_every = 20 }\n"
+    )
+    sweep.main([str(spec), "--store", str(tmp_path / "store"), "--workers", "1"])
+    printed = capsys.readouterr().out
+    assert "2, 2 failed" in printed
+    assert "2 runs failed: their numbers were no longer finite" in printed
