@@ -5,9 +5,9 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from derl.agents.actor_critic import ActorCritic, ActorCriticAgent, ActorCriticState, entropy
+from derl.agents.actor_critic import ActorCritic, ActorCriticAgent, ActorCriticState, actor_critic_loss, entropy
 from derl.agents.base import Clock, Experience, Metrics, comparison
-from derl.agents.divergences import mean_divergence
+from derl.agents.divergences import constrained_loss
 from derl.agents.returns import importance_weights, select
 from derl.core.optimiser import apply_gradient
 from derl.core.types import Spec
@@ -53,11 +53,9 @@ class A2C(ActorCriticAgent):
             "value_loss": value_loss(v_t, targets.value, targets.value_weight),
             "entropy": entropy(log_pi).mean(),
         }
-        total = losses["policy_loss"] + self.value_coef * losses["value_loss"] - self.entropy_coef * losses["entropy"]
-        if experience.constraint is not None:
-            divergence = mean_divergence(experience.constraint.divergence, log_pi, experience.constraint.log_probs)
-            total = total + experience.constraint.alpha * divergence
-            losses["divergence"] = divergence
+        total, near = actor_critic_loss(losses, self.value_coef, self.entropy_coef), experience.constraint
+        if near is not None:
+            total, losses["divergence"] = constrained_loss(total, near.alpha, near.divergence, log_pi, near.log_probs)
         return total, metrics | losses
 
     def learn(

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Float, Int, PRNGKeyArray, Shaped
 
-from derl.agents.base import Agent, Clock
+from derl.agents.base import Agent, Clock, Metrics
 from derl.agents.returns import discounts, lambda_returns, retrace, vtrace
 from derl.core.checks import require_at_least, require_share
 from derl.core.networks import MLP
@@ -55,6 +55,11 @@ class Targets(NamedTuple):
     """Weight of each step in the policy loss."""
     value_weight: Float[Array, "T E"] | float
     """Weight of each step in the value loss."""
+
+
+def actor_critic_loss(losses: Metrics, value_coef: float, entropy_coef: float | Float[Array, ""]) -> Float[Array, ""]:
+    """What both networks descend together: L(policy) + c_V L(value) - c_H H(pi)."""
+    return losses["policy_loss"] + value_coef * losses["value_loss"] - entropy_coef * losses["entropy"]
 
 
 class ActorCriticAgent(Agent[ActorCriticState]):

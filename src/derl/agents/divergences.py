@@ -52,3 +52,11 @@ DIVERGENCES: dict[Divergence, Callable[[LogProbs, LogProbs], Float[Array, "*b"]]
 def mean_divergence(name: Divergence, log_p: LogProbs, log_q: LogProbs) -> Float[Array, ""]:
     """The named divergence averaged over states, with no gradient into the second policy."""
     return DIVERGENCES[name](log_p, jax.lax.stop_gradient(log_q)).mean()
+
+
+def constrained_loss(
+    loss: Float[Array, ""], alpha: Float[Array, ""], name: Divergence, log_pi: LogProbs, log_other: LogProbs
+) -> tuple[Float[Array, ""], Float[Array, ""]]:
+    """A loss with the constraint that keeps two policies close, L + alpha D(pi || other), and D itself."""
+    divergence = mean_divergence(name, log_pi, log_other)
+    return loss + alpha * divergence, divergence

@@ -9,7 +9,7 @@ import optax
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from derl.agents.base import Agent, Clock, Experience, Metrics, comparison, learn_if
-from derl.agents.divergences import mean_divergence
+from derl.agents.divergences import constrained_loss
 from derl.agents.q_network import DQNState, Learner, Memory, QNetwork, StateConstraint, epsilon_greedy, q_loss
 from derl.agents.replay import Priorities, Ring
 from derl.agents.returns import double_q_target, n_step_transitions, select
@@ -174,8 +174,9 @@ class DQN(Agent[DQNState]):
         if constraint is not None:
             obs, other = constraint.obs, constraint.constraint
             log_pi = jax.nn.log_softmax(network(obs) / self.temperature)
-            metrics["divergence"] = mean_divergence(other.divergence, log_pi, other.log_probs)
-            total = total + other.alpha * metrics["divergence"]
+            total, metrics["divergence"] = constrained_loss(
+                total, other.alpha, other.divergence, log_pi, other.log_probs
+            )
         return total, (metrics, jnp.abs(target - q_t))
 
     def draw(

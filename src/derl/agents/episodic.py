@@ -9,9 +9,9 @@ import optax
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from derl.agents.a2c import policy_loss, value_loss
-from derl.agents.actor_critic import ActorCritic, ActorCriticAgent, Correction, entropy
+from derl.agents.actor_critic import ActorCritic, ActorCriticAgent, Correction, actor_critic_loss, entropy
 from derl.agents.base import Clock, Experience, Metrics, comparison, learn_if
-from derl.agents.divergences import mean_divergence
+from derl.agents.divergences import constrained_loss
 from derl.agents.episodes import EpisodeReplay, Episodes
 from derl.agents.returns import importance_ratio, select
 from derl.core.checks import require_at_least, require_positive, require_share
@@ -127,14 +127,10 @@ class EpisodicA2C(ActorCriticAgent):
             "value_loss": value_loss(v_t, targets.value, targets.value_weight * alive),
             "entropy": (entropy(log_pi) * alive).mean(),
         }
-        total = metrics["policy_loss"] + self.value_coef * metrics["value_loss"]
-        total = total - entropy_coef * metrics["entropy"]
-        if newest.constraint is not None:
-            near = newest.constraint
-            metrics["divergence"] = mean_divergence(
-                near.divergence, network.log_probs(newest.rollout.obs), near.log_probs
-            )
-            total = total + near.alpha * metrics["divergence"]
+        total, near = actor_critic_loss(metrics, self.value_coef, entropy_coef), newest.constraint
+        if near is not None:
+            log_now = network.log_probs(newest.rollout.obs)
+            total, metrics["divergence"] = constrained_loss(total, near.alpha, near.divergence, log_now, near.log_probs)
         return total, metrics
 
     def learn(  # pyright: ignore[reportIncompatibleMethodOverride]

@@ -7,9 +7,9 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PRNGKeyArray, Shaped
 
-from derl.agents.actor_critic import ActorCritic, ActorCriticAgent, ActorCriticState, entropy
+from derl.agents.actor_critic import ActorCritic, ActorCriticAgent, ActorCriticState, actor_critic_loss, entropy
 from derl.agents.base import Clock, Experience, Metrics, comparison
-from derl.agents.divergences import mean_divergence
+from derl.agents.divergences import constrained_loss
 from derl.agents.packed import PackedActorCritic, PackedState, pack_state, unpack_state
 from derl.agents.returns import importance_ratio, importance_weights, select
 from derl.core.checks import require_at_least, require_positive
@@ -85,10 +85,11 @@ class PPO(ActorCriticAgent):
             "value_loss": (batch.weight * squared).mean(),
             "entropy": entropy(log_pi).mean(),
         }
-        total = losses["policy_loss"] + self.value_coef * losses["value_loss"] - self.entropy_coef * losses["entropy"]
-        if constraint is not None and batch.other_log_probs is not None:
-            losses["divergence"] = mean_divergence(constraint.divergence, log_pi, batch.other_log_probs)
-            total = total + constraint.alpha * losses["divergence"]
+        total, other = actor_critic_loss(losses, self.value_coef, self.entropy_coef), batch.other_log_probs
+        if constraint is not None and other is not None:
+            total, losses["divergence"] = constrained_loss(
+                total, constraint.alpha, constraint.divergence, log_pi, other
+            )
         return total, losses
 
     def samples(self, network: ActorCritic, spec: Spec, experience: Experience) -> tuple[Minibatch, Metrics]:
