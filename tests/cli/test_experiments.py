@@ -10,7 +10,6 @@ import polars as pl
 import pytest
 from rich.console import Console
 
-from derl._version import __version__
 from derl.analysis.published.explaining import explaining, repeating
 from derl.analysis.published.reasons import reasons_for
 from derl.analysis.published.verdicts import Verdict
@@ -23,6 +22,7 @@ from derl.experiments.paper import cells
 from derl.experiments.planner import members_of
 from derl.experiments.pruning import is_current
 from derl.experiments.store import Entry, Store
+from derl.training.version import code_version
 
 SPEC = """
 tasks = ["DeepSea-4"]
@@ -151,7 +151,7 @@ def test_results_move_from_store_to_store(done, capsys):
     frame = pl.read_parquet(path)
     assert frame["key"].n_unique() == 4
     assert frame.filter(seed=1, recipe="a2c")["evaluation"].to_list() == [1, 2]
-    assert set(frame["version"]) == {__version__}
+    assert set(frame["version"]) == {code_version()}
     assert all(re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", time) for time in frame["finished"])
     code, out = run(capsys, "store", "import", path, "--store", done / "other")
     assert (code, "4 runs taken in" in out) == (0, True)
@@ -189,7 +189,7 @@ def test_a_run_folder_is_taken_in(tmp_path, capsys):
     # What training took is known, and goes with the results from store to store.
     spent = [entry.seconds for entry in Store(store, read_only=True).entries()]
     assert min(spent) > 0
-    assert {entry.version for entry in Store(store, read_only=True).entries()} == {__version__}
+    assert {entry.version for entry in Store(store, read_only=True).entries()} == {code_version()}
     assert run(capsys, "store", "export", tmp_path / "x.parquet", "--store", store)[0] == 0
     assert run(capsys, "store", "import", tmp_path / "x.parquet", "--store", tmp_path / "other")[0] == 0
     again = [entry.seconds for entry in Store(tmp_path / "other", read_only=True).entries()]
@@ -352,7 +352,7 @@ def test_an_export_carries_the_tests_of_reasons(tmp_path, capsys):
     case = next(
         c.case for c in cells() if (c.row, c.column, c.table) == ("A2C Count", "DeepSea 10", "tab:mean_returns")
     )
-    tested = case_of(case.recipe, case.task, "protocol.evaluation=greedy")
+    tested = case_of(case.recipe, case.task, "protocol.evaluation=sampled")
     unrelated = case_of(case.recipe, "DeepSea-6", "")
     members = members_of([(c, seed) for c in (case, tested, unrelated) for seed in range(5)])
     evaluations = range(1, 101)
@@ -361,5 +361,5 @@ def test_an_export_carries_the_tests_of_reasons(tmp_path, capsys):
     Store(tmp_path / "store").add([entry_of(m) for m in members], [curve] * len(members))
     path = tmp_path / "table.parquet"
     assert run(capsys, "store", "export", path, "--experiment", "table-1", "--store", tmp_path / "store")[0] == 0
-    assert set(pl.read_parquet(path)["setting"]) == {"", "protocol.evaluation=greedy"}
+    assert set(pl.read_parquet(path)["setting"]) == {"", "protocol.evaluation=sampled"}
     assert set(pl.read_parquet(path)["task"]) == {"DeepSea-10"}

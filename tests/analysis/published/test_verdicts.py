@@ -177,8 +177,8 @@ def test_a_guess_that_nothing_can_test_explains_nothing():
     refuted = judged(hallway, ours=0.1, greedy=0.2, undivided=0.2, plain=0.2, lasting=0.2)
     assert refuted.standing == "refuted"
     assert why(refuted.explanations) == (
-        "the luck of five runs, PPO's normalisation in Hallway, counts not divided by their increment, greedy or "
-        "sampled evaluation of baselines, a goal that is reached only once: tested, not the reason; "
+        "the luck of five runs, PPO's normalisation in Hallway, counts not divided by their increment, greedy "
+        "evaluation of PPO, a goal that is reached only once: tested, not the reason; "
         "PPO Count with drifting keys, increments: cannot be tested, explains nothing yet"
     )
     every = [judged(hallway, ours=0.1), refuted, judged(hallway, ours=0.9)]
@@ -239,7 +239,7 @@ def test_reasons_concern_what_they_should():
         case = Case.of(recipe, task, {f"bonus.{k}": v for k, v in changes.items()})
         return [reason.name for reason in reasons_for(cell(0.0, case, table=table))]
 
-    assert names("a2c-ride", "DeepSea-10") == ["greedy or sampled evaluation of baselines"]
+    assert names("a2c-ride", "DeepSea-10") == ["sampled evaluation of A2C"]
     assert names("a2c-ride", "DeepSea-10", scale=2.0)[0] == "RIDE without lambda"
     assert names("ppo-count", "Hallway-20-0")[0] == "PPO Count with drifting keys"
     assert "PPO Count with drifting keys" not in names("ppo-count", "DeepSea-10")
