@@ -10,12 +10,11 @@ from typing import Any
 
 import polars as pl
 
-from derl._version import __version__
 from derl.core.errors import DerlError, require
 from derl.core.files import LOCK, try_lock, write_atomically
 from derl.training.checkpoint import read_metadata
 from derl.training.config import Config
-from derl.training.version import versions_of
+from derl.training.version import code_version, versions_of
 from derl.training.written import from_json, to_json
 
 CONFIG, RESULTS, CHECKPOINT = "config.json", "results.parquet", "checkpoint.safetensors"
@@ -51,7 +50,7 @@ class RunFolder:
         hint = f"continue it with 'derl resume {self.path}', or choose another" if holds_run else "choose another"
         require(not taken, f"{self.path} is not empty: {hint} with --out")
         data = {
-            "derl": __version__,
+            "derl": code_version(),
             "versions": versions_of(config),
             "seeds": list(seeds),
             "vary": {k: list(v) for k, v in vary.items()},
