@@ -111,7 +111,6 @@ def show_explaining(command: Reproduce, chosen: Experiment, names: Names) -> Non
         console.print("Of what is in the store no number differs", soft_wrap=True)
     for tests in (repeating(judged, chosen.parts), explaining(judged, chosen.parts)):
         if tests.cases:
-            console.print(f"[bold]{tests.title}[/]")
             run_experiment(tests, command)
 
 
