@@ -79,6 +79,8 @@ def test_best_and_worst_returns(size):
         almost[-1] = 1 - almost[-1]
         _, _, missed = play(env, almost)
         assert missed.reward.sum() == pytest.approx(-0.01 * (size - 1) / size, abs=1e-6)
+        assert missed.reward.sum() >= env.lowest_return == -0.01
+    assert DeepSea(size, stochastic=True).lowest_return is None
 
 
 @settings(max_examples=15, deadline=None)

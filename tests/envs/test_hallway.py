@@ -127,6 +127,18 @@ def test_optimal_return_is_the_best_of_all_action_sequences(rules):
     assert hallway(rules, random_start=True).optimal_return == pytest.approx(np.mean(exact), abs=1e-9)
 
 
+@settings(max_examples=10, deadline=None)
+@given(
+    costs=st.tuples(*[st.sampled_from([0.0, 0.01, 0.3])] * 2), goal=st.sampled_from([-1.0, 1.0]), seed=st.integers(0)
+)
+def test_no_episode_falls_below_the_lowest_return(costs, goal, seed):
+    env = Hallway(2, 1, stay_duration=2, move_cost=costs[0], stay_cost=costs[1], goal_reward=goal, stay_reward=-goal)
+    plans = np.random.default_rng(seed).integers(0, 3, (50, env.horizon))
+    assert play(env, plans)[2].reward.sum(-1).min() >= env.lowest_return - 1e-6
+    # With the paper's rewards it is what walking into the far wall costs.
+    assert Hallway(10, 10).lowest_return == pytest.approx(-0.2)
+
+
 @pytest.mark.parametrize(("n", "published"), [(10, 1.8), (20, 2.6), (30, 3.4)])
 def test_optimal_return_of_the_published_tasks(n, published):
     assert best_by_induction(Rules(n, 0, 2 * n)) == pytest.approx(published)

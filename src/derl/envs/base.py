@@ -62,6 +62,11 @@ class Environment(eqx.Module, Generic[State]):
         return self.optimal_return
 
     @property
+    def lowest_return(self) -> float | None:
+        """A return that no episode falls below, if known."""
+        return None
+
+    @property
     def reachable_states(self) -> int | None:
         """How many observations an episode can act in, if they are countable: of these, coverage is a share."""
         space = self.spec.observation

@@ -90,6 +90,11 @@ class DeepSea(Environment[DeepSeaState]):
         return float(still_on_path[-1] - MOVE_COST * still_on_path.mean())
 
     @property
+    def lowest_return(self) -> float | None:
+        """That of going right all the time for nothing; none where the noise of two corners adds to it."""
+        return None if self.stochastic else -MOVE_COST
+
+    @property
     def reachable_states(self) -> int:
         """The cells on and below the diagonal."""
         return self.size * (self.size + 1) // 2

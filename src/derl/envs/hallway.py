@@ -130,6 +130,13 @@ class Hallway(Environment[HallwayState]):
         return float(np.where(distances <= self.horizon, best, 0.0).mean())
 
     @property
+    def lowest_return(self) -> float:
+        """That of paying at every step for nothing, and for rewards below 0 as often as there is time for them."""
+        costs = self.horizon * max(float(self.move_cost), float(self.stay_cost))
+        stays = self.horizon // self.stay_duration * min(float(self.stay_reward), 0.0)
+        return min(float(self.goal_reward), 0.0) + stays - costs
+
+    @property
     def memoryless_return(self) -> float | None:
         """The best return needs a memory unless the stays fit the time exactly.
 

@@ -1,6 +1,7 @@
 """Verdicts: the rule, worked by hand, and what is said about differences."""
 
 import dataclasses
+import math
 
 import numpy as np
 import polars as pl
@@ -9,7 +10,7 @@ import pytest
 from analysis.made_up import frame_of, like_the_paper
 from derl.analysis.measures.statistics import bootstrap_interval, bootstrap_means, interval_of
 from derl.analysis.published.explanations import standing_of, why
-from derl.analysis.published.ours import changes, interval_of_five
+from derl.analysis.published.ours import changes, interval_of_five, widest_interval_of_five
 from derl.analysis.published.reasons import REASONS, reasons_for
 from derl.analysis.published.verdicts import count_outcomes, count_standings, verdict_frame, verdicts
 from derl.experiments.cases import Case, check_case
@@ -182,7 +183,7 @@ def test_a_guess_that_nothing_can_test_explains_nothing():
         "PPO Count with drifting keys, increments: cannot be tested, explains nothing yet"
     )
     every = [judged(hallway, ours=0.1), refuted, judged(hallway, ours=0.9)]
-    assert count_standings(every) == {"explained": 0, "possible": 1, "refuted": 1, "none": 0}
+    assert count_standings(every) == {"explained": 0, "not of five": 0, "possible": 1, "refuted": 1, "none": 0}
 
 
 def test_further_seeds_tell_about_luck_but_not_about_the_verdict():
@@ -208,6 +209,45 @@ def test_further_seeds_tell_about_luck_but_not_about_the_verdict():
     # Where all have fifteen, all fifteen count.
     frame = frame_of({case: [[x] * 100 for x in [0.1] * 5 + [0.9] * 10] for case in (A2C, other)})
     assert [v.seeds for v in verdicts(frame, [cell(0.9), cell(0.9, other)])] == [15, 15]
+
+
+def test_runs_that_are_all_alike_do_not_refute_luck():
+    """None of 15 and one of 5 differ with p = 0.25. None of 15 and three of 5 differ with p = 0.009."""
+    other = Case.of("a2c", "DeepSea-10")
+
+    def luck(published, further):
+        frame = frame_of({A2C: [[0.0] * 100] * (5 + further), other: [[0.9] * 100] * 5})
+        first, _ = verdicts(frame, [cell(published), cell(0.9, other)])
+        assert first.outcome == "differs"
+        found = next(e for e in first.explanations if "luck" in e.name)
+        assert why([found]).startswith("the luck of five runs: ")
+        return why([found]).removeprefix("the luck of five runs: ")
+
+    assert luck(0.2, 0) == luck(0.2, 3) == "possible, not tested"
+    assert luck(0.2, 10) == "tested, too few runs to tell"
+    assert luck(0.6, 10) == "tested, not the reason"
+
+
+def test_the_widest_interval_of_five_is_that_of_the_urn():
+    """Of n runs that all fail, k of five further ones succeed with the probabilities of Polya's urn."""
+    failed, succeed = np.zeros((3, 4)), {}
+    for k in range(6):
+        # One ball of success among n + 2; every ball drawn goes back twice.
+        ways = math.comb(5, k) * math.prod(1 + i for i in range(k)) * math.prod(4 + i for i in range(5 - k))
+        succeed[k] = ways / math.prod(5 + i for i in range(5))
+    assert sum(succeed.values()) == pytest.approx(1)
+    # More than 2.5 % have four successes or more, fewer have five.
+    assert succeed[5] < 0.025 < succeed[4] + succeed[5]
+    low, high = widest_interval_of_five(failed, "average", 0.0, 1.0)
+    assert (float(low), float(high)) == (0.0, pytest.approx(0.8))
+
+
+def test_a_number_that_cannot_be_of_five_runs_is_said_to_be_so():
+    case = Case.of("a2c-icm", "DeepSea-20")
+    frame = frame_of({case: [[0.0] * 100] * 5})
+    (verdict,) = verdicts(frame, [c for c in cells() if c.case == case and c.table == "tab:mean_returns"])
+    assert verdict.standing == "not of five"
+    assert "0.70 ± 0.45, cannot be that of five runs" in why(verdict.explanations)
 
 
 def test_confirmed_reasons_come_first():

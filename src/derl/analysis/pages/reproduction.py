@@ -122,7 +122,7 @@ def _differences(judged: Sequence[Verdict]) -> list[str]:
         cells = [plain_row(v.cell.row), v.cell.column, number(*v.ours), interval, published, str(v.seeds)]
         words = [f"**{v.standing}**", why(v.explanations)] if v.asked else ["", ""]
         lines.append("| " + " | ".join([*cells, *words]) + " |")
-    named = {e.name: e for v in differing for e in v.explanations if e.kind != "paper"}
+    named = {e.name: e for v in differing for e in v.explanations if not e.about_paper}
     texts = [f"- *{e.name}*: {e.text} {_tests_it(e.option)}" for e in named.values()]
     return ["## Differences", "\n".join(lines), *(["\n".join(texts)] if texts else [])]
 
@@ -182,6 +182,9 @@ def _reasons_table(judged: Sequence[Verdict]) -> str:
     paper = sum(any(e.kind == "paper" for e in v.explanations) for v in differing)
     text = "The paper has two numbers for one setting, and ours agrees with the other."
     lines.append(f"| another number in the paper | {text} | | {paper} | {paper} | 0 | 0 |")
+    runs = sum(any(e.kind == "runs" for e in v.explanations) for v in differing)
+    text = "Five runs cannot deviate by as much as the paper's: the published number is of others, or of more."
+    lines.append(f"| not of five runs | {text} | | {runs} | | | |")
     return "\n".join(lines)
 
 

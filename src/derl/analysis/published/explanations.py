@@ -8,11 +8,13 @@ import dataclasses
 from collections.abc import Iterable, Sequence
 from typing import Literal
 
-Standing = Literal["explained", "possible", "refuted", "none"]
+Standing = Literal["explained", "not of five", "possible", "refuted", "none"]
 STANDINGS: dict[Standing, str] = {
     "explained": "the published number appears with a reason's option, and that option changes our number: its "
     "mean lies outside our interval, and by more than seeds would make (all runs dealt anew, 5 %); or the paper has "
     "another for the same setting and ours agrees with that; or it is the luck of five runs: further ones agree",
+    "not of five": "the published number is not of five runs, as the paper says: five cannot deviate by as much as the "
+    "paper's do; no reason is confirmed",
     "possible": "there is a reason whose option has not been run, or with which the published number appears but in "
     "too few runs to tell whether the option changes anything",
     "refuted": "every reason that has an option was tested, and none is it",
@@ -27,12 +29,20 @@ class Explanation:
 
     name: str
     text: str
-    kind: Literal["known", "possible", "paper"]
-    """`paper`: the paper itself has another number for the same setting, with which ours agrees."""
+    kind: Literal["known", "possible", "paper", "runs"]
+    """`paper`: the paper itself has another number for the same setting, with which ours agrees. `runs`: the published
+    number is of another number of runs than the paper says."""
     option: str = ""
     """The settings that test it, if any."""
     confirmed: bool | None = None
     """True if with that option the published number appears and ours changes, False if not; None if nobody can say."""
+    undecided: bool = False
+    """Whether nobody can say although it was run: there are too few runs."""
+
+    @property
+    def about_paper(self) -> bool:
+        """Whether it is a fact about the paper, told in full, rather than a reason with a name."""
+        return self.kind in ("paper", "runs")
 
     @property
     def standing(self) -> Standing:
@@ -41,6 +51,8 @@ class Explanation:
             return "explained"
         if self.confirmed is False:
             return "refuted"
+        if self.kind == "runs":
+            return "not of five"
         return "possible" if self.option else "none"
 
 
@@ -52,21 +64,23 @@ def standing_of(explanations: Iterable[Explanation]) -> Standing:
 
 
 def ranked(explanations: Iterable[Explanation]) -> tuple[Explanation, ...]:
-    """The best explanation first: confirmed, in the paper, to be tested, refuted, beyond test."""
+    """The best explanation first: confirmed, in the paper, of other runs, to be tested, refuted, beyond test."""
     order = list(STANDINGS)
     return tuple(sorted(explanations, key=lambda e: (order.index(e.standing), not e.confirmed, e.kind == "possible")))
 
 
 def why(explanations: Sequence[Explanation]) -> str:
     """The reasons of a difference in a few words, each with what is known about it."""
-    words = [e.text.rstrip(".") for e in explanations if e.kind == "paper"]
-    said: dict[Standing, str] = {
-        "explained": "tested, the published number appears",
-        "possible": "possible, not tested",
-        "refuted": "tested, not the reason",
-        "none": "cannot be tested, explains nothing yet",
-    }
-    for standing, meaning in said.items():
-        names = [e.name for e in explanations if e.standing == standing and e.kind != "paper"]
+    words = [e.text.rstrip(".") for e in explanations if e.about_paper]
+    said: list[tuple[Standing, bool, str]] = [
+        ("explained", False, "tested, the published number appears"),
+        ("possible", True, "tested, too few runs to tell"),
+        ("possible", False, "possible, not tested"),
+        ("refuted", False, "tested, not the reason"),
+        ("none", False, "cannot be tested, explains nothing yet"),
+    ]
+    for standing, undecided, meaning in said:
+        found = [e for e in explanations if (e.standing, e.undecided) == (standing, undecided)]
+        names = [e.name for e in found if not e.about_paper]
         words += [f"{', '.join(names)}: {meaning}"] if names else []
     return "; ".join(words) or "no reason known"

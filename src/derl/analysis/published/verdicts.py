@@ -15,13 +15,25 @@ from typing import Literal, get_args
 
 import numpy as np
 import polars as pl
+from jaxtyping import Float
 
 from derl.analysis.measures.frames import EVALUATIONS, Results, as_results
-from derl.analysis.measures.statistics import Score
+from derl.analysis.measures.statistics import Interval, Score
 from derl.analysis.published.cautions import trained_for_less
 from derl.analysis.published.explanations import STANDINGS, Explanation, Standing, ranked, standing_of
-from derl.analysis.published.ours import DRAWN, Ours, changes, contains, interval_of_five, our_numbers, runs_of_each
+from derl.analysis.published.ours import (
+    DRAWN,
+    Ours,
+    changes,
+    contains,
+    interval_of_five,
+    our_numbers,
+    runs_of_each,
+    widest_interval_of_five,
+)
 from derl.analysis.published.reasons import Reason, reasons_for
+from derl.analysis.published.runs_behind import not_of_five_runs
+from derl.envs.registry import make
 from derl.experiments.cases import Case
 from derl.experiments.paper import Cell, Statistic, cells
 
@@ -120,16 +132,24 @@ class _Judge:
         if others:
             text = f"The paper has {others[0].mean:.2f} for the same setting in {others[0].table}; ours agrees with it."
             found.append(Explanation("another number in the paper", text, "paper"))
+        contradiction = not_of_five_runs(cell)
+        if contradiction is not None:
+            found.append(Explanation("not of five runs", contradiction, "runs"))
         return ranked(found)
 
     def luck(self, cell: Cell, seeds: int) -> Explanation:
-        """That a number differs by the luck of five runs: not if it is of many; else further ones, alone, can tell."""
+        """That a number differs by the luck of five runs. Further ones alone can tell, or many in the first place.
+
+        It is luck if five drawn from them agree, and it is not if five that may be like none of them do not either.
+        """
         returns = self.results.finished(cell.case, evaluations=self.evaluations)
-        further = () if returns is None else returns[self.runs :]
-        agrees = False if seeds >= DRAWN + FURTHER else None
-        if len(further) >= DRAWN:
-            agrees = contains(interval_of_five(np.asarray(further), cell.statistic), cell.mean)
-        return Explanation(LUCK, BY_LUCK, "possible", "further seeds", agrees)
+        judging = None if returns is None else returns if seeds >= DRAWN + FURTHER else returns[self.runs :]
+        agrees, undecided = None, False
+        if judging is not None and len(judging) >= DRAWN:
+            agrees = contains(interval_of_five(judging, cell.statistic), cell.mean)
+            if not agrees and contains(_widest(judging, cell), cell.mean):
+                agrees, undecided = None, True
+        return Explanation(LUCK, BY_LUCK, "possible", "further seeds", agrees, undecided)
 
     def explanation(self, reason: Reason, cell: Cell, ours: Ours) -> Explanation:
         """A reason, and whether the published number appears with its option switched on, and because of it.
@@ -139,15 +159,19 @@ class _Judge:
         tested = reason.test(cell.case)
         confirmed = None if tested is None else self.confirms(tested, cell, ours)
         text = reason.option_text if tested is not None else ""
-        return Explanation(reason.name, reason.text, reason.kind, text, confirmed)
+        undecided = confirmed is None and tested is not None and self.number_of(tested, cell.statistic) is not None
+        return Explanation(reason.name, reason.text, reason.kind, text, confirmed, undecided)
+
+    def number_of(self, case: Case, statistic: Statistic) -> Ours | None:
+        """Our number for a case, of all its runs; None if it was not run."""
+        return our_numbers(self.results, [(case, statistic)], self.evaluations).get((case, statistic))
 
     def confirms(self, tested: Case, cell: Cell, ours: Ours) -> bool | None:
         """Whether a case that tests a reason has the published number, and another one than ours; None if nobody can
         say: it was not run, or where the two are as close as seeds make them (more of them might show a change)."""
-        there = our_numbers(self.results, [(tested, cell.statistic)], self.evaluations)
-        if not there:
+        option = self.number_of(tested, cell.statistic)
+        if option is None:
             return None
-        option = there[tested, cell.statistic]
         if not option.agrees_with(cell.mean):
             return False
         if ours.agrees_with(option.score.value):
@@ -156,6 +180,14 @@ class _Judge:
         assert sides[0] is not None
         assert sides[1] is not None
         return changes(sides[0], sides[1], cell.statistic) or None
+
+
+def _widest(returns: Float[np.ndarray, "runs evaluations"], cell: Cell) -> Interval:
+    env = make(cell.case.task)
+    low, high = env.lowest_return, env.optimal_return
+    assert low is not None
+    assert high is not None
+    return widest_interval_of_five(returns, cell.statistic, low, high)
 
 
 def count_outcomes(judged: Iterable[Verdict]) -> dict[Outcome, int]:

@@ -78,7 +78,7 @@ def _reason(verdict: Verdict) -> str:
     words = [verdict.note[0].upper() + verdict.note[1:] + "."] if verdict.note else []
     if verdict.standing is not None:
         words.append(f"Explained: {verdict.standing}. {why(verdict.explanations)}.")
-        words += [e.text for e in verdict.explanations[:1] if e.kind != "paper"]
+        words += [e.text for e in verdict.explanations[:1] if not e.about_paper]
         words += [f"With {e.option} the published number appears." for e in verdict.explanations[:1] if e.confirmed]
     return " ".join(words)
 

@@ -1,0 +1,75 @@
+"""How many runs a published number can be of, from its own standard deviation.
+
+The paper says that all its results are of five runs. But its maxima come with the standard deviation over runs, and a
+few returns cannot deviate by any amount: of five between -0.01 and 0.99 whose mean is 0.70 three are at the top and one
+at the bottom at most, which makes 0.40, and the paper has 0.45. So that number is of other runs than the paper says,
+and the average of the same runs in Table 1 with it.
+"""
+
+from math import floor, sqrt
+
+from derl.analysis.published.ours import DRAWN
+from derl.envs.registry import make
+from derl.experiments.paper import Cell, cells
+
+ROUNDING = 0.005
+"""Published numbers have two digits."""
+MAXIMA = ("tab:deepsea_max_returns", "tab:hallway_max_returns")
+"""Where a deviation is that over runs. (Elsewhere it is that over evaluations, or half an interval.)"""
+MOST = 30
+"""Numbers of runs are tried up to here."""
+
+
+def largest_deviation(mean: float, runs: int, low: float, high: float) -> float:
+    """The largest standard deviation of so many returns between two bounds, given their mean.
+
+    Moving two returns apart that are not at a bound keeps the mean and raises the deviation. So it is largest with k
+    returns at the top, one at the rest f, and all others at the bottom; on a scale on which the bounds are 0 and 1,
+
+        n mean = k + f,   variance = (k + f^2) / n - mean^2.
+    """
+    share = (mean - low) / (high - low)
+    at_top = floor(runs * share + 1e-9)
+    rest = runs * share - at_top
+    return (high - low) * sqrt(max((at_top + rest**2) / runs - share**2, 0.0))
+
+
+def largest_of_rounded(mean: float, runs: int, low: float, high: float) -> float:
+    """`largest_deviation`, given a mean that is rounded.
+
+    Between two means that k and k + 1 returns at the top make, the largest deviation has no maximum of its own: so it
+    is at one of these, or at an end of what is rounded to the mean.
+    """
+    least, most = max(mean - ROUNDING, low), min(mean + ROUNDING, high)
+    made = (low + k / runs * (high - low) for k in range(runs + 1))
+    means = [least, most, *(m for m in made if least < m < most)]
+    return max(largest_deviation(m, runs, low, high) for m in means)
+
+
+def can_be_of(mean: float, std: float, runs: int, low: float, high: float) -> bool:
+    """Whether so many returns between two bounds can have this mean and deviation, both of them rounded."""
+    return largest_of_rounded(mean, runs, low, high) >= std - ROUNDING - 1e-9
+
+
+def not_of_five_runs(cell: Cell) -> str | None:
+    """Why a published number cannot be of five runs, in words; None if it can, or nobody knows.
+
+    An average is judged by the maximum of the same runs.
+    """
+    if cell.table not in ("tab:mean_returns", *MAXIMA):
+        return None
+    maximum = next((c for c in cells() if c.table in MAXIMA and c.case == cell.case), None)
+    env = make(cell.case.task)
+    low, high = env.lowest_return, env.optimal_return
+    if maximum is None or low is None or high is None:
+        return None
+    mean, std = maximum.mean, maximum.std
+    if can_be_of(mean, std, DRAWN, low, high):
+        return None
+    possible = [n for n in range(2, MOST + 1) if can_be_of(mean, std, n, low, high)]
+    most = largest_of_rounded(mean, DRAWN, low, high)
+    return (
+        f"The published maximum of these runs, {mean:.2f} ± {std:.2f}, cannot be that of five runs: with returns "
+        f"between {low:.2f} and {high:.2f} and this mean they deviate by {most:.2f} at most. It can be that of "
+        f"{', '.join(map(str, possible[:4]))} and more."
+    )
