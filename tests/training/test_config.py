@@ -72,7 +72,7 @@ def test_recipes_carry_the_papers_numbers(name, task):
     assert isinstance(config.bonus, BONUSES[bonus])
     assert config.bonus.scale == 1.0
     assert config.num_envs == 4
-    assert config.protocol == Protocol(evaluation="sampled" if algorithm == "ppo" else "greedy")
+    assert config.protocol == Protocol(evaluation="greedy")
     if algorithm in ("a2c", "ppo"):
         assert config.exploiter is None
         assert_fields(config.explorer, *EXPLORERS[algorithm, family])

@@ -16,7 +16,7 @@ from derl.core.errors import UnknownNameError, require
 from derl.envs import Hallway, make
 from derl.envs.base import AnyEnvironment
 from derl.training.algorithm import Decoupling
-from derl.training.config import Config, Protocol
+from derl.training.config import Config
 from derl.training.own import AGENTS as OWN_AGENTS
 from derl.training.own import BONUSES as OWN_BONUSES
 from derl.training.own import OWN, own_recipe
@@ -192,10 +192,9 @@ def recipe(name: str, task: str | AnyEnvironment, **env_options) -> Config:
     config = Config(task, a2c(hallway), bonus_of(algorithm, bonus or "none", hallway), recipe=key)
     config = replace(config, env_options=env_options)
     if algorithm in BASELINES:
-        # The paper says greedy, its code samples. A2C's numbers appear with greedy evaluations alone (its page in
-        # docs/algorithms shows them). For PPO nothing tells the two apart yet, and it follows the code.
-        protocol = Protocol(evaluation="sampled" if algorithm == "ppo" else "greedy")
-        config = replace(config, explorer=BASELINES[algorithm](hallway), protocol=protocol)
+        # Evaluations are greedy, as the paper says. Its code samples, but its numbers appear with greedy ones alone
+        # (the pages of A2C and PPO in docs/algorithms show them).
+        config = replace(config, explorer=BASELINES[algorithm](hallway))
         if algorithm == "ppo" and hallway:
             # The paper's table says False for both, the configuration that was run says True.
             config = replace(config, normalise_observations=True, normalise_rewards=True)

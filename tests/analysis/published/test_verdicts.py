@@ -152,7 +152,7 @@ def test_a_guess_that_nothing_can_test_explains_nothing():
     hallway = Case.of("ppo-count", "Hallway-10-10", changed)
     options = {
         "ours": hallway,
-        "greedy": Case.of("ppo-count", "Hallway-10-10", {**changed, "protocol.evaluation": "greedy"}),
+        "sampled": Case.of("ppo-count", "Hallway-10-10", {**changed, "protocol.evaluation": "sampled"}),
         "undivided": Case.of("ppo-count", "Hallway-10-10", {**changed, "bonus.divide_by_increment": False}),
         "plain": Case.of(
             "ppo-count",
@@ -175,11 +175,11 @@ def test_a_guess_that_nothing_can_test_explains_nothing():
     assert judged(hallway, ours=0.1).standing == "possible"
     assert judged(hallway, ours=0.1, lasting=0.9).standing == "explained"
     # What was tested and is not the reason is different from what nobody has thought of.
-    refuted = judged(hallway, ours=0.1, greedy=0.2, undivided=0.2, plain=0.2, lasting=0.2)
+    refuted = judged(hallway, ours=0.1, sampled=0.2, undivided=0.2, plain=0.2, lasting=0.2)
     assert refuted.standing == "refuted"
     assert why(refuted.explanations) == (
-        "the luck of five runs, PPO's normalisation in Hallway, counts not divided by their increment, greedy "
-        "evaluation of PPO, a goal that is reached only once: tested, not the reason; "
+        "the luck of five runs, PPO's normalisation in Hallway, counts not divided by their increment, sampled "
+        "evaluation of baselines, a goal that is reached only once: tested, not the reason; "
         "PPO Count with drifting keys, increments: cannot be tested, explains nothing yet"
     )
     every = [judged(hallway, ours=0.1), refuted, judged(hallway, ours=0.9)]
@@ -252,11 +252,11 @@ def test_a_number_that_cannot_be_of_five_runs_is_said_to_be_so():
 
 def test_confirmed_reasons_come_first():
     case = Case.of("ppo-icm", "Hallway-10-10")
-    greedy = Case.of("ppo-icm", "Hallway-10-10", {"protocol.evaluation": "greedy"})
-    frame = frame_of({case: [[0.9] * 100] * 5, greedy: [[0.1] * 100] * 5})
+    sampled = Case.of("ppo-icm", "Hallway-10-10", {"protocol.evaluation": "sampled"})
+    frame = frame_of({case: [[0.9] * 100] * 5, sampled: [[0.1] * 100] * 5})
     (verdict,) = verdicts(frame, [cell(0.1, case)])
     assert verdict.explanations[0].confirmed is True
-    assert "greedy" in verdict.explanations[0].option
+    assert "sampled" in verdict.explanations[0].option
     assert verdict.explanations[1].confirmed is None
 
 
@@ -279,7 +279,7 @@ def test_reasons_concern_what_they_should():
         case = Case.of(recipe, task, {f"bonus.{k}": v for k, v in changes.items()})
         return [reason.name for reason in reasons_for(cell(0.0, case, table=table))]
 
-    assert names("a2c-ride", "DeepSea-10") == ["sampled evaluation of A2C"]
+    assert names("a2c-ride", "DeepSea-10") == ["sampled evaluation of baselines"]
     assert names("a2c-ride", "DeepSea-10", scale=2.0)[0] == "RIDE without lambda"
     assert names("ppo-count", "Hallway-20-0")[0] == "PPO Count with drifting keys"
     assert "PPO Count with drifting keys" not in names("ppo-count", "DeepSea-10")

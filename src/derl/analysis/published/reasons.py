@@ -171,20 +171,13 @@ REASONS: tuple[Reason, ...] = (
         option=(("exploiter.correction", "importance"),),
     ),
     Reason(
-        "sampled evaluation of A2C",
-        "The paper says that evaluations are greedy, and its numbers for A2C in the longest Hallways appear with "
-        "greedy ones alone: so are the recipes. The code that was published samples the baselines' actions.",
+        "sampled evaluation of baselines",
+        "The paper says that evaluations are greedy, and its numbers for A2C in the longest Hallways and for PPO with "
+        "RIDE in DeepSea appear with greedy ones alone: so are the recipes. The code that was published samples the "
+        "baselines' actions.",
         "possible",
-        ("a2c", "a2c-*"),
+        ("a2c", "a2c-*", "ppo", "ppo-*"),
         option=(("protocol.evaluation", "sampled"),),
-    ),
-    Reason(
-        "greedy evaluation of PPO",
-        "The paper says that evaluations are greedy. The code that was published samples the baselines' actions, and "
-        "PPO's recipes do the same.",
-        "possible",
-        ("ppo", "ppo-*"),
-        option=(("protocol.evaluation", "greedy"),),
     ),
     Reason(
         "a goal that is reached only once",
