@@ -21,6 +21,7 @@ from derl.core.errors import DerlError
 from derl.experiments.jobs import WriteError, execute, from_data
 from derl.training.cache import forget_programs, use_compilation_cache
 from derl.training.trainer import Interrupted
+from derl.training.version import code_version
 
 KEPT_JOBS = 8
 """After so many jobs their programs are forgotten. Those that come next are often of the same program."""
@@ -64,6 +65,7 @@ def main(argv: list[str]) -> int:
     for module in modules:
         importlib.import_module(module)
     use_compilation_cache()
+    code_version()  # Now, and kept: whoever edits the code while this runs does not edit what runs.
     say(ready=True)
     for number, line in enumerate(sys.stdin):
         if number % KEPT_JOBS == KEPT_JOBS - 1:
