@@ -18,6 +18,7 @@ from derl.analysis.measures.frames import newest
 from derl.analysis.measures.holding import holdings, longest
 from derl.analysis.pages.beyond import write_beyond
 from derl.analysis.pages.figures import write_all
+from derl.analysis.pages.reproduction import expected_by_luck
 from derl.analysis.pages.tables import number
 from derl.analysis.published.verdicts import Verdict, count_outcomes, count_standings, verdicts
 from derl.envs.registry import PAPER_TASKS
@@ -72,12 +73,15 @@ def table(judged: list[Verdict]) -> str:
 
 def progress(judged: list[Verdict]) -> str:
     """How much of Table 1 has been run, and how it compares."""
-    counts, explained = count_outcomes(judged), count_standings(judged)["explained"]
+    counts, standings, expected = count_outcomes(judged), count_standings(judged), expected_by_luck(judged)
+    assert expected is not None
     done = counts["consistent"] + counts["differs"]
     return (
         f"Five seeds each. Of Table 1's {sum(counts.values())} averages {done} were run: {counts['consistent']} are "
-        f"consistent with the published ones, {counts['differs']} differ, {explained} of them for a reason that was "
-        "tested ([all of them](docs/reproduction/README.md))."
+        f"consistent with the published ones, {counts['differs']} differ, {standings['explained']} of them for a "
+        f"reason that was tested; {standings['not of five']} of the others are published as five runs and cannot be. "
+        f"Luck alone would make {expected[0]} to {expected[1]} differ "
+        "([all numbers](docs/reproduction/README.md))."
     )
 
 

@@ -85,7 +85,7 @@ def page(table: PaperTable, judged: Iterable[Verdict]) -> str:
     parts = [
         f"# {table.title}",
         _origin(table, there),
-        f"Of {len(there)} published numbers {_counts(there)}. {LEGEND} "
+        f"Of {len(there)} published numbers {_counts(there)}. {luck_alone(there)}{LEGEND} "
         "Mean ± standard deviation as in the paper; **bold** is the best of ours in each "
         f"{'task' if table.best == 'column' else 'row'}, with all within its standard deviation.",
         markdown(grid),
@@ -105,6 +105,25 @@ def _origin(table: PaperTable, judged: Sequence[Verdict]) -> str:
 def _counts(judged: Sequence[Verdict]) -> str:
     counts = count_outcomes(judged)
     return f"{counts['consistent']} are consistent, {counts['differs']} differ, {counts['not run']} have not been run"
+
+
+def expected_by_luck(judged: Iterable[Verdict]) -> tuple[int, int] | None:
+    """About how many of the averages would differ by luck alone, in two ways; None if none is of five runs."""
+    known = [v.chance for v in judged if v.chance is not None]
+    return (round(sum(c.like_ours for c in known)), round(sum(c.unlike for c in known))) if known else None
+
+
+def luck_alone(judged: Sequence[Verdict]) -> str:
+    """How many averages would differ by luck alone, beside how many do; nothing if none is of five runs."""
+    expected, known = expected_by_luck(judged), [v for v in judged if v.chance is not None]
+    if expected is None:
+        return ""
+    differ = sum(v.outcome == "differs" for v in known)
+    return (
+        f"Of the {len(known)} averages of five runs or more {differ} differ; if the published runs were other seeds of "
+        f"ours, about {expected[0]} would by luck alone, and {expected[1]} if runs may also be unlike any of ours "
+        "(`derl.analysis.published.chance`). "
+    )
 
 
 def _differences(judged: Sequence[Verdict]) -> list[str]:
@@ -142,7 +161,7 @@ def index_page(results: Results, judged: Sequence[Verdict], tested: Sequence[Cla
     parts = [
         "# Reproduction of the paper",
         f"{len(judged)} published numbers: {_counts(judged)}. They come from {runs:,} runs of {len(results.cases)} "
-        "cases (a recipe, a task and its settings). " + RULE,
+        f"cases (a recipe, a task and its settings). {RULE} {luck_alone(judged)}".rstrip(),
         *([f"[All figures]({figures})"] if figures else []),
         "## Claims",
         "Effects are shares of the best possible return; [all tests](claims.md). The same for programs: "

@@ -20,6 +20,7 @@ from jaxtyping import Float
 from derl.analysis.measures.frames import EVALUATIONS, Results, as_results
 from derl.analysis.measures.statistics import Interval, Score
 from derl.analysis.published.cautions import trained_for_less
+from derl.analysis.published.chance import Chance, chance_of_difference
 from derl.analysis.published.explanations import STANDINGS, Explanation, Standing, ranked, standing_of
 from derl.analysis.published.ours import (
     DRAWN,
@@ -63,6 +64,9 @@ class Verdict:
     """Of a difference alone: all reasons there are, the best first, and those that were tested and failed."""
     note: str = ""
     """What is missing, and whether there are too few runs to go by."""
+
+    chance: Chance | None = None
+    """How probable a difference would be by luck alone; of averages of five runs or more."""
 
     asked: bool = True
     """Whether reasons were looked for. They are not for training of another length, which is a reason by itself."""
@@ -111,7 +115,18 @@ class _Judge:
         low, high = map(float, ours.interval)
         few = f"from {ours.seeds} {'run' if ours.seeds == 1 else 'runs'} only" if ours.seeds < ENOUGH_RUNS else ""
         note = "; ".join(filter(None, (note, few)))
-        return Verdict(cell, outcome, ours.seeds, ours.score, low, high, explanations, note, self.asks)
+        chance = self.chance(cell)
+        return Verdict(cell, outcome, ours.seeds, ours.score, low, high, explanations, note, chance, self.asks)
+
+    def chance(self, cell: Cell) -> Chance | None:
+        """How probable a difference in this number is if the published runs are other seeds of ours."""
+        returns, env = self.results.finished(cell.case, evaluations=self.evaluations), make(cell.case.task)
+        low, high = env.lowest_return, env.optimal_return
+        if returns is None or np.isfinite(returns).any(1).sum() < DRAWN:
+            return None
+        if cell.statistic != "average" or low is None or high is None:
+            return None
+        return chance_of_difference(returns[: self.runs], low, high)
 
     def missing(self, case: Case) -> str:
         """What a number lacks."""
@@ -229,6 +244,8 @@ def verdict_frame(judged: Iterable[Verdict]) -> pl.DataFrame:
                 "high": None if v.ours is None else v.high,
                 "seeds": v.seeds,
                 "verdict": v.outcome,
+                "chance": None if v.chance is None else v.chance.like_ours,
+                "chance_unlike": None if v.chance is None else v.chance.unlike,
                 "standing": v.standing,
                 "reason": first.text if first else None,
                 "reason_kind": first.kind if first else None,
