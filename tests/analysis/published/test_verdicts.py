@@ -247,7 +247,7 @@ def test_a_number_that_cannot_be_of_five_runs_is_said_to_be_so():
     frame = frame_of({case: [[0.0] * 100] * 5})
     (verdict,) = verdicts(frame, [c for c in cells() if c.case == case and c.table == "tab:mean_returns"])
     assert verdict.standing == "not of five"
-    assert "0.70 ± 0.45, cannot be that of five runs" in why(verdict.explanations)
+    assert "0.70 ± 0.45, cannot be that of five" in why(verdict.explanations)
 
 
 def test_confirmed_reasons_come_first():

@@ -13,6 +13,7 @@ from derl.analysis.pages.tables import LEGEND, TABLES, PaperTable, grid_of, mark
 from derl.analysis.published.cautions import cautions
 from derl.analysis.published.explanations import STANDINGS, why
 from derl.analysis.published.reasons import REASONS
+from derl.analysis.published.runs_behind import contradictions
 from derl.analysis.published.verdicts import (
     BY_LUCK,
     LUCK,
@@ -37,6 +38,11 @@ HOW = (
     "What each measure means is in `derl.analysis.claims.paper`. A claim holds where the whole interval lies on the "
     "wanted side. From spreads the noise of seeds is subtracted (a spread below 0 is less than noise alone would "
     "make); the paper's own spreads contain it, for the paper does not say how much its runs differ."
+)
+NOT_OF_FIVE = (
+    "The paper says that all its results are of five runs. Its maxima come with the standard deviation over runs, and "
+    "these cannot deviate by as much if they are five (`derl.analysis.published.runs_behind`); most are of DeepSea-20, "
+    "where the paper searched for hyper-parameters. The averages in Table 1 are of the same runs."
 )
 IMPROVEMENT = (
     "How probable it is that a run of a decoupled recipe has a higher average return than one of its baseline, in a "
@@ -174,6 +180,7 @@ def index_page(results: Results, judged: Sequence[Verdict], tested: Sequence[Cla
     ]
     if all(v.asked for v in judged):
         parts += ["## Why numbers differ", _standings_table(judged), _reasons_table(judged)]
+    parts += ["## Published numbers that are not of five runs", NOT_OF_FIVE, _contradictions_table()]
     return "\n\n".join(parts) + "\n"
 
 
@@ -204,6 +211,15 @@ def _reasons_table(judged: Sequence[Verdict]) -> str:
     runs = sum(any(e.kind == "runs" for e in v.explanations) for v in differing)
     text = "Five runs cannot deviate by as much as the paper's: the published number is of others, or of more."
     lines.append(f"| not of five runs | {text} | | {runs} | | | |")
+    return "\n".join(lines)
+
+
+def _contradictions_table() -> str:
+    lines = ["| | | published maximum | five deviate at most by | it can be of |", "|---|---|---:|---:|---:|"]
+    for c in contradictions().values():
+        runs = f"{', '.join(map(str, c.possible[:4]))}, ..." if len(c.possible) > 4 else ", ".join(map(str, c.possible))
+        cells = [c.maximum.row, c.maximum.column, number(c.maximum.mean, c.maximum.std), f"{c.most:.2f}", runs]
+        lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines)
 
 

@@ -6,10 +6,13 @@ at the bottom at most, which makes 0.40, and the paper has 0.45. So that number 
 and the average of the same runs in Table 1 with it.
 """
 
+import dataclasses
+from functools import cache
 from math import floor, sqrt
 
 from derl.analysis.published.ours import DRAWN
 from derl.envs.registry import make
+from derl.experiments.cases import Case
 from derl.experiments.paper import Cell, cells
 
 ROUNDING = 0.005
@@ -51,25 +54,50 @@ def can_be_of(mean: float, std: float, runs: int, low: float, high: float) -> bo
     return largest_of_rounded(mean, runs, low, high) >= std - ROUNDING - 1e-9
 
 
-def not_of_five_runs(cell: Cell) -> str | None:
-    """Why a published number cannot be of five runs, in words; None if it can, or nobody knows.
+@dataclasses.dataclass(frozen=True)
+class Contradiction:
+    """A published maximum whose deviation five runs cannot have."""
+
+    maximum: Cell
+    low: float
+    high: float
+    """Between these are all returns of the task."""
+    most: float
+    """By so much five returns with this mean deviate at most."""
+    possible: tuple[int, ...]
+    """Numbers of runs, up to `MOST`, that can deviate by so much."""
+
+    @property
+    def text(self) -> str:
+        """What is wrong, in words."""
+        return (
+            f"The published maximum of these runs, {self.maximum.mean:.2f} ± {self.maximum.std:.2f}, cannot be that of "
+            f"five: with returns between {self.low:.2f} and {self.high:.2f} and this mean five deviate by "
+            f"{self.most:.2f} at most. It can be that of {', '.join(map(str, self.possible[:4]))} or more."
+        )
+
+
+def not_of_five_runs(cell: Cell) -> Contradiction | None:
+    """Why a published number cannot be of five runs; None if it can, or nobody knows.
 
     An average is judged by the maximum of the same runs.
     """
-    if cell.table not in ("tab:mean_returns", *MAXIMA):
-        return None
-    maximum = next((c for c in cells() if c.table in MAXIMA and c.case == cell.case), None)
-    env = make(cell.case.task)
+    return contradictions().get(cell.case) if cell.table in ("tab:mean_returns", *MAXIMA) else None
+
+
+@cache
+def contradictions() -> dict[Case, Contradiction]:
+    """All maxima of the paper that cannot be of five runs, by their case."""
+    found = (_contradiction(cell) for cell in cells() if cell.table in MAXIMA)
+    return {c.maximum.case: c for c in found if c is not None}
+
+
+def _contradiction(maximum: Cell) -> Contradiction | None:
+    env, (mean, std) = make(maximum.case.task), (maximum.mean, maximum.std)
     low, high = env.lowest_return, env.optimal_return
-    if maximum is None or low is None or high is None:
-        return None
-    mean, std = maximum.mean, maximum.std
+    assert low is not None
+    assert high is not None
     if can_be_of(mean, std, DRAWN, low, high):
         return None
-    possible = [n for n in range(2, MOST + 1) if can_be_of(mean, std, n, low, high)]
-    most = largest_of_rounded(mean, DRAWN, low, high)
-    return (
-        f"The published maximum of these runs, {mean:.2f} ± {std:.2f}, cannot be that of five runs: with returns "
-        f"between {low:.2f} and {high:.2f} and this mean they deviate by {most:.2f} at most. It can be that of "
-        f"{', '.join(map(str, possible[:4]))} and more."
-    )
+    possible = tuple(n for n in range(2, MOST + 1) if can_be_of(mean, std, n, low, high))
+    return Contradiction(maximum, low, high, largest_of_rounded(mean, DRAWN, low, high), possible)

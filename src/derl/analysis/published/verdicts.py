@@ -149,7 +149,7 @@ class _Judge:
             found.append(Explanation("another number in the paper", text, "paper"))
         contradiction = not_of_five_runs(cell)
         if contradiction is not None:
-            found.append(Explanation("not of five runs", contradiction, "runs"))
+            found.append(Explanation("not of five runs", contradiction.text, "runs"))
         return ranked(found)
 
     def luck(self, cell: Cell, seeds: int) -> Explanation:
