@@ -79,8 +79,7 @@ def progress(judged: list[Verdict]) -> str:
     return (
         f"Five seeds each. Of Table 1's {sum(counts.values())} averages {done} were run: {counts['consistent']} are "
         f"consistent with the published ones, {counts['differs']} differ, {standings['explained']} of them for a "
-        f"reason that was tested; {standings['not of five']} of the others are published as five runs and cannot be. "
-        f"Luck alone would make {expected[0]} to {expected[1]} differ "
+        f"reason that was tested; between two sets of our own five seeds about {expected} would, by luck alone "
         "([all numbers](docs/reproduction/README.md))."
     )
 

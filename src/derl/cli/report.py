@@ -40,7 +40,7 @@ class Report:
         frame = newest(whole)
         left_out = whole["run"].n_unique() - frame["run"].n_unique()
         if left_out:
-            console.print(f"{left_out} runs of older engines or recipes are left out, because there are newer ones")
+            console.print(f"{left_out} runs are left out: of an older engine, or of a recipe that has changed since")
         if self.csv is not None:
             paper = of_the_paper(grouped_results(frame))
             judged = verdicts(paper, evaluations=self.evaluations)

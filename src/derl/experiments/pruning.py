@@ -41,6 +41,14 @@ def failures(store: Store) -> tuple[pl.DataFrame, pl.DataFrame]:
     return noted.filter(kept), noted.filter(~kept)
 
 
+def has_changed(key: str, recipe: str, task: str, setting: str, seed: int) -> bool:
+    """Whether runs of these names are something else now than when this one was made. Not if there is no such name."""
+    try:
+        return seed_key(config_key(case_of(recipe, task, setting).config()), seed) != key
+    except DerlError:
+        return False
+
+
 def is_current(key: str, recipe: str, task: str, setting: str, seed: int) -> bool:
     """Whether a run of these names still has the content address it had when it was noted."""
     try:

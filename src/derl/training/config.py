@@ -127,7 +127,7 @@ class Config:
         require(
             not decoupling.stale_segments or self.algorithm().window == 2,
             "Decoupling: stale_segments is for an exploiter that learns from the last two rollouts (as deppo-count's); "
-            "turn it off",
+            "turn it off (--decoupling.no-stale-segments)",
         )
         require(
             not (self.explorer.recomputes and getattr(self.bonus, "looks", "") == "successor_after_reset"),

@@ -13,6 +13,7 @@ from derl.core.errors import DerlError
 from derl.experiments.cases import Case
 from derl.experiments.exchange import read_results
 from derl.experiments.identity import config_key, seed_key
+from derl.training.version import ENGINE
 
 A2C = Case.of("a2c-count", "DeepSea-10")
 WEAK = Case.of("a2c-count", "DeepSea-10", {"bonus.scale": 0.01})
@@ -97,6 +98,16 @@ def test_configurations_of_one_name_are_not_mixed():
     assert len(newest(before)) == 3
     with pytest.raises(DerlError, match="a2c-count on DeepSea-10 was run with several configurations"):
         newest(pl.concat([before, keyed([[1.0]], "y", first=20)]))
+
+
+def test_runs_of_a_recipe_that_has_changed_do_not_pass_for_it():
+    changed, now = keyed([[5.0], [5.0]], "x"), keyed([[1.0]], first=10)
+    changed, now = (frame.with_columns(engine=pl.lit(ENGINE)) for frame in (changed, now))
+    assert len(newest(changed)) == 0
+    assert newest(pl.concat([changed, now]))["return"].to_list() == [1.0]
+    # Nobody can say of a recipe that there is no more, nor of an older engine, what it is now.
+    assert len(newest(changed.with_columns(recipe=pl.lit("gone")))) == 2
+    assert len(newest(changed.with_columns(engine=pl.lit(ENGINE - 1)))) == 2
 
 
 def test_the_documents_do_not_mix_engines(monkeypatch, tmp_path):

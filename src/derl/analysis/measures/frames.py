@@ -9,7 +9,8 @@ from jaxtyping import Float
 from derl.analysis.measures.curves import without_failures
 from derl.core.errors import DerlError, require
 from derl.experiments.cases import Case, case_of
-from derl.experiments.pruning import is_current
+from derl.experiments.pruning import has_changed, is_current
+from derl.training.version import ENGINE
 
 NAMES = ["recipe", "task", "setting"]
 """The columns that say which case a run belongs to."""
@@ -25,10 +26,20 @@ def check_columns(frame: pl.DataFrame, name: str = "the frame") -> None:
 
 
 def newest(frame: pl.DataFrame) -> pl.DataFrame:
-    """Of every case the runs of the newest engine and configuration, if the frame knows: others are something else."""
+    """Of every case the runs of the newest engine and of this version's configuration, if the frame knows: others are
+    something else."""
     if "engine" in frame.columns:
         frame = frame.filter(pl.col("engine") == pl.col("engine").max().over(NAMES))
-    return _one_configuration(frame) if "key" in frame.columns else frame
+    return _one_configuration(_as_recipes_are(frame)) if "key" in frame.columns else frame
+
+
+def _as_recipes_are(frame: pl.DataFrame) -> pl.DataFrame:
+    """Without the runs of this engine whose recipe has changed since: by its name they would pass for the new one."""
+    if "engine" not in frame.columns:
+        return frame
+    runs = frame.filter(pl.col("engine") == ENGINE).select("key", *NAMES, "seed").drop_nulls("key").unique()
+    changed = runs.filter(pl.Series([has_changed(**row) for row in runs.iter_rows(named=True)], dtype=pl.Boolean))
+    return frame.join(changed, on=["key", *NAMES], how="anti")
 
 
 def _one_configuration(frame: pl.DataFrame) -> pl.DataFrame:

@@ -8,15 +8,12 @@ import dataclasses
 from collections.abc import Iterable, Sequence
 from typing import Literal
 
-Standing = Literal["explained", "not of five", "possible", "refuted", "none"]
+Standing = Literal["explained", "possible", "refuted", "none"]
 STANDINGS: dict[Standing, str] = {
     "explained": "the published number appears with a reason's option, and that option changes our number: its "
     "mean lies outside our interval, and by more than seeds would make (all runs dealt anew, 5 %); or the paper has "
     "another for the same setting and ours agrees with that; or it is the luck of five runs: further ones agree",
-    "not of five": "the published number is not of five runs, as the paper says: five cannot deviate by as much as the "
-    "paper's do; no reason is confirmed",
-    "possible": "there is a reason whose option has not been run, or with which the published number appears but in "
-    "too few runs to tell whether the option changes anything",
+    "possible": "there is a reason whose option has not been run, or in too few runs to tell",
     "refuted": "every reason that has an option was tested, and none is it",
     "none": "there is no reason that could be tested",
 }
@@ -31,7 +28,7 @@ class Explanation:
     text: str
     kind: Literal["known", "possible", "paper", "runs"]
     """`paper`: the paper itself has another number for the same setting, with which ours agrees. `runs`: the published
-    number is of another number of runs than the paper says."""
+    number is of another number of runs than the paper says, which is worth knowing and explains nothing by itself."""
     option: str = ""
     """The settings that test it, if any."""
     confirmed: bool | None = None
@@ -51,8 +48,6 @@ class Explanation:
             return "explained"
         if self.confirmed is False:
             return "refuted"
-        if self.kind == "runs":
-            return "not of five"
         return "possible" if self.option else "none"
 
 
@@ -64,7 +59,7 @@ def standing_of(explanations: Iterable[Explanation]) -> Standing:
 
 
 def ranked(explanations: Iterable[Explanation]) -> tuple[Explanation, ...]:
-    """The best explanation first: confirmed, in the paper, of other runs, to be tested, refuted, beyond test."""
+    """The best explanation first: confirmed, in the paper, to be tested, refuted, beyond test."""
     order = list(STANDINGS)
     return tuple(sorted(explanations, key=lambda e: (order.index(e.standing), not e.confirmed, e.kind == "possible")))
 

@@ -49,12 +49,6 @@ def contains(interval: Interval, published: float) -> bool:
     return bool(interval.low - TOLERANCE <= published <= interval.high + TOLERANCE)
 
 
-def runs_of_each(results: Results, cases: Iterable[Case], evaluations: int = EVALUATIONS) -> int:
-    """By how many runs, the first seeds', numbers are judged: as many as all of them have, and five at least."""
-    finished = [results.finished(case, evaluations=evaluations) for case in cases]
-    return min((len(runs) for runs in finished if runs is not None and len(runs) >= DRAWN), default=DRAWN)
-
-
 def our_numbers(
     results: Results,
     wanted: Iterable[tuple[Case, Statistic]],
@@ -96,9 +90,10 @@ def widest_interval_of_five(
 
     Runs drawn from ours are never like none of them, and where all of ours are alike the bootstrap's interval has no
     width at all. Here one run at the lowest return and one at the best are added to ours, and a run that was drawn goes
-    back twice (Polya's urn, which is a draw from the posterior with a flat prior). Of 15 runs that all fail the next
-    five then have one success or more in a quarter of cases, as it should be: one of 5 and none of 15 differ with
-    p = 0.25 by Fisher's exact test.
+    back twice (Polya's urn, which is a draw from the posterior with a flat prior). Of ten runs that all fail the next
+    five then have one success or more in a third of cases, as it should be: one of 5 and none of 10 differ with
+    p = 1/3 by Fisher's exact test. So ten runs can refute that two or three of five are unlike all of them, but not
+    that one is; some two hundred could.
     """
     returns = returns[np.isfinite(returns).any(1)]
     ends = np.repeat([[low], [high]], returns.shape[1], axis=1)

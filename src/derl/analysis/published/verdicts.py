@@ -1,11 +1,11 @@
 """Every published number beside ours: consistent, different (with the reason, if one is known), or not run.
 
 A published mean is *consistent* with ours if it lies within the 95 % bootstrap interval of the mean of five runs drawn
-from ours, widened by 0.02. The published mean is one of five runs as well, so this is strict: of two experiments that
-are the same in everything but their seeds, and whose runs vary by much more than 0.02, three numbers in ten are called
-different if ours has five runs too, and one in ten if it has twenty. So what differs is run with further seeds before
-another reason is looked for. They do not change the verdict, for then what differs would have two chances to agree and
-what agrees by luck none to differ. They test a reason: the luck of five runs.
+from ours, widened by 0.02. Ours are the five with the first seeds. The published mean is one of five runs as well, so
+this is strict: of two experiments that are the same in everything but their seeds, and whose runs vary by much more
+than 0.02, three numbers in ten are called different. So what differs is run with further seeds before another reason is
+looked for. They do not change the verdict, for then what differs would have two chances to agree and what agrees by
+luck none to differ. They test a reason: the luck of five runs.
 """
 
 import dataclasses
@@ -17,10 +17,11 @@ import numpy as np
 import polars as pl
 from jaxtyping import Float
 
+from derl.analysis.measures.effects import seed_of
 from derl.analysis.measures.frames import EVALUATIONS, Results, as_results
 from derl.analysis.measures.statistics import Interval, Score
 from derl.analysis.published.cautions import trained_for_less
-from derl.analysis.published.chance import Chance, chance_of_difference
+from derl.analysis.published.chance import chance_of_difference
 from derl.analysis.published.explanations import STANDINGS, Explanation, Standing, ranked, standing_of
 from derl.analysis.published.ours import (
     DRAWN,
@@ -29,7 +30,6 @@ from derl.analysis.published.ours import (
     contains,
     interval_of_five,
     our_numbers,
-    runs_of_each,
     widest_interval_of_five,
 )
 from derl.analysis.published.reasons import Reason, reasons_for
@@ -65,8 +65,8 @@ class Verdict:
     note: str = ""
     """What is missing, and whether there are too few runs to go by."""
 
-    chance: Chance | None = None
-    """How probable a difference would be by luck alone; of averages of five runs or more."""
+    chance: float | None = None
+    """How probable a difference would be by luck alone; of averages of five runs."""
 
     asked: bool = True
     """Whether reasons were looked for. They are not for training of another length, which is a reason by itself."""
@@ -84,23 +84,23 @@ def verdicts(
     results = as_results(frame)
     published = cells() if published is None else published
     wanted: set[tuple[Case, Statistic]] = {(cell.case, cell.statistic) for cell in published}
-    runs = runs_of_each(results, {case for case, _ in wanted}, evaluations)
-    ours = our_numbers(results, wanted, evaluations, runs)
-    judge = _Judge(results, ours, published, evaluations, runs, asks=not trained_for_less(results))
+    ours = our_numbers(results, wanted, evaluations, DRAWN)
+    judge = _Judge(results, ours, published, evaluations, asks=not trained_for_less(results))
     return [judge(cell) for cell in published]
 
 
 class _Judge:
     """Applies the rule to one number after the other."""
 
-    def __init__(
-        self, results: Results, ours: dict, published: Sequence[Cell], evaluations: int, runs: int, asks: bool
-    ):
-        self.results, self.ours, self.evaluations, self.runs, self.asks = results, ours, evaluations, runs, asks
+    def __init__(self, results: Results, ours: dict, published: Sequence[Cell], evaluations: int, asks: bool):
+        self.results, self.ours, self.evaluations, self.asks = results, ours, evaluations, asks
         self.notes: dict[Case, str] = {}
         self.same: dict[tuple[Case, Statistic], list[Cell]] = defaultdict(list)
+        self.rows: dict[tuple[str, str], list[Cell]] = defaultdict(list)
+        self.outcomes: dict[tuple[str, Cell], bool | None] = {}
         for cell in published:
             self.same[cell.case, cell.statistic].append(cell)
+            self.rows[cell.table, cell.row].append(cell)
 
     def __call__(self, cell: Cell) -> Verdict:
         ours = self.ours.get((cell.case, cell.statistic))
@@ -115,18 +115,15 @@ class _Judge:
         low, high = map(float, ours.interval)
         few = f"from {ours.seeds} {'run' if ours.seeds == 1 else 'runs'} only" if ours.seeds < ENOUGH_RUNS else ""
         note = "; ".join(filter(None, (note, few)))
-        chance = self.chance(cell)
+        chance = self.chance(cell) if self.asks else None
         return Verdict(cell, outcome, ours.seeds, ours.score, low, high, explanations, note, chance, self.asks)
 
-    def chance(self, cell: Cell) -> Chance | None:
+    def chance(self, cell: Cell) -> float | None:
         """How probable a difference in this number is if the published runs are other seeds of ours."""
-        returns, env = self.results.finished(cell.case, evaluations=self.evaluations), make(cell.case.task)
-        low, high = env.lowest_return, env.optimal_return
-        if returns is None or np.isfinite(returns).any(1).sum() < DRAWN:
+        returns = self.results.finished(cell.case, evaluations=self.evaluations)
+        if cell.statistic != "average" or returns is None or np.isfinite(returns[:DRAWN]).any(1).sum() < DRAWN:
             return None
-        if cell.statistic != "average" or low is None or high is None:
-            return None
-        return chance_of_difference(returns[: self.runs], low, high)
+        return chance_of_difference(returns[:DRAWN], seed_of(cell.case))
 
     def missing(self, case: Case) -> str:
         """What a number lacks."""
@@ -142,7 +139,7 @@ class _Judge:
 
     def explain(self, cell: Cell, ours: Ours) -> tuple[Explanation, ...]:
         """Everything that could be the reason for a difference, tested as far as its option was run."""
-        found = [self.luck(cell, ours.seeds), *(self.explanation(reason, cell, ours) for reason in reasons_for(cell))]
+        found = [self.luck(cell), *(self.explanation(reason, cell, ours) for reason in reasons_for(cell))]
         others = [c for c in self.same[cell.case, cell.statistic] if c is not cell and ours.agrees_with(c.mean)]
         if others:
             text = f"The paper has {others[0].mean:.2f} for the same setting in {others[0].table}; ours agrees with it."
@@ -152,30 +149,43 @@ class _Judge:
             found.append(Explanation("not of five runs", contradiction.text, "runs"))
         return ranked(found)
 
-    def luck(self, cell: Cell, seeds: int) -> Explanation:
-        """That a number differs by the luck of five runs. Further ones alone can tell, or many in the first place.
+    def luck(self, cell: Cell) -> Explanation:
+        """That a number differs by the luck of five runs: further ones, alone, can tell.
 
         It is luck if five drawn from them agree, and it is not if five that may be like none of them do not either.
         """
         returns = self.results.finished(cell.case, evaluations=self.evaluations)
-        judging = None if returns is None else returns if seeds >= DRAWN + FURTHER else returns[self.runs :]
+        further = () if returns is None else returns[DRAWN:]
         agrees, undecided = None, False
-        if judging is not None and len(judging) >= DRAWN:
-            agrees = contains(interval_of_five(judging, cell.statistic), cell.mean)
-            if not agrees and contains(_widest(judging, cell), cell.mean):
+        if len(further) >= DRAWN:
+            agrees = contains(interval_of_five(np.asarray(further), cell.statistic), cell.mean)
+            if not agrees and contains(_widest(np.asarray(further), cell), cell.mean):
                 agrees, undecided = None, True
         return Explanation(LUCK, BY_LUCK, "possible", "further seeds", agrees, undecided)
 
     def explanation(self, reason: Reason, cell: Cell, ours: Ours) -> Explanation:
         """A reason, and whether the published number appears with its option switched on, and because of it.
 
-        An option that changes nothing has seeds of its own, with which a number may appear as well as with others.
+        An option that changes nothing has seeds of its own, with which a number may appear as well as with others. And
+        a row of a table was made by one code: an option that is refuted in more of its numbers than it is confirmed in
+        was confirmed by luck.
         """
-        tested = reason.test(cell.case)
-        confirmed = None if tested is None else self.confirms(tested, cell, ours)
+        tested, confirmed = reason.test(cell.case), self.outcome(reason, cell, ours)
+        if confirmed:
+            row = [(c, self.ours.get((c.case, c.statistic))) for c in self.rows[cell.table, cell.row]]
+            differing = [(c, o) for c, o in row if o is not None and not o.agrees_with(c.mean) and reason.concerns(c)]
+            outcomes = [self.outcome(reason, c, o) for c, o in differing]
+            confirmed = outcomes.count(True) >= outcomes.count(False)
         text = reason.option_text if tested is not None else ""
         undecided = confirmed is None and tested is not None and self.number_of(tested, cell.statistic) is not None
         return Explanation(reason.name, reason.text, reason.kind, text, confirmed, undecided)
+
+    def outcome(self, reason: Reason, cell: Cell, ours: Ours) -> bool | None:
+        """What an option says about one number by itself."""
+        tested = reason.test(cell.case)
+        if (reason.name, cell) not in self.outcomes:
+            self.outcomes[reason.name, cell] = None if tested is None else self.confirms(tested, cell, ours)
+        return self.outcomes[reason.name, cell]
 
     def number_of(self, case: Case, statistic: Statistic) -> Ours | None:
         """Our number for a case, of all its runs; None if it was not run."""
@@ -244,8 +254,7 @@ def verdict_frame(judged: Iterable[Verdict]) -> pl.DataFrame:
                 "high": None if v.ours is None else v.high,
                 "seeds": v.seeds,
                 "verdict": v.outcome,
-                "chance": None if v.chance is None else v.chance.like_ours,
-                "chance_unlike": None if v.chance is None else v.chance.unlike,
+                "chance": v.chance,
                 "standing": v.standing,
                 "reason": first.text if first else None,
                 "reason_kind": first.kind if first else None,

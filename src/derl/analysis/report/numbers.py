@@ -7,7 +7,7 @@ import polars as pl
 from derl.analysis.measures.aggregates import optimal_return_or_none
 from derl.analysis.measures.frames import EVALUATIONS, Results
 from derl.analysis.pages.tables import plain_row, table_of
-from derl.analysis.published.explanations import why
+from derl.analysis.published.explanations import Standing, why
 from derl.analysis.published.verdicts import Verdict, verdicts
 from derl.analysis.report.model import Number, Table
 from derl.analysis.report.names import METRICS
@@ -16,6 +16,13 @@ from derl.envs.registry import PAPER_TASKS
 from derl.experiments.paper import TASK_OF, Cell, cells
 from derl.training.recipes import RECIPES
 
+EXPLAINED: dict[Standing, str] = {
+    "explained": "Explained",
+    "possible": "Not explained yet",
+    "refuted": "Not explained, though tested",
+    "none": "Not explained",
+}
+"""What a standing means in a sentence about one number."""
 NEEDED = ("run", "recipe", "task", "setting", "seed", "evaluation", "steps", "episodes", "return", "failed_at_step")
 
 
@@ -77,7 +84,7 @@ def _reason(verdict: Verdict) -> str:
     """What is missing; of a difference how well it is explained, every reason in a few words, and the best in full."""
     words = [verdict.note[0].upper() + verdict.note[1:] + "."] if verdict.note else []
     if verdict.standing is not None:
-        words.append(f"Explained: {verdict.standing}. {why(verdict.explanations)}.")
+        words.append(f"{EXPLAINED[verdict.standing]}: {why(verdict.explanations)}.")
         words += [e.text for e in verdict.explanations[:1] if not e.about_paper]
         words += [f"With {e.option} the published number appears." for e in verdict.explanations[:1] if e.confirmed]
     return " ".join(words)
