@@ -235,6 +235,12 @@ def test_tasks_recipes_metrics_and_seeds_are_chosen_by_keyboard(browser, frame):
     browser.run("document.querySelector('input[name=seed]').focus()")
     browser.press(" ")
     assert re.fullmatch(r"seed 1: \S+, seed 2: \S+", readout(browser)["DeA2C ICM"])
+    # Every seed has markers of its own, and a dot where the cursor is.
+    of_both = "[...document.querySelectorAll('#curve-panels svg')].map((s) => s.querySelectorAll('%s').length)"
+    lines, dots = browser.run(of_both % ".thin"), browser.run(of_both % ".cursor circle")
+    assert lines == dots
+    assert max(lines) > 1
+    assert all(m >= 4 * n for m, n in zip(browser.run(of_both % ".marker"), lines, strict=True))
 
 
 def test_changed_settings_can_be_drawn(browser):
@@ -286,6 +292,21 @@ def test_a_phone_s_width_needs_no_sideways_scrolling(started, page, dark):
     assert left >= 0
     assert right <= 360
     assert started.problems() == []
+
+
+def test_on_a_phone_no_focused_cell_hides_beneath_the_name_of_its_row(started, page):
+    started.open(page, width=375, height=740)
+    started.run(f"{VISIBLE_TABLE}.querySelector('td').focus()")
+    started.press("ArrowRight", 10)
+    hidden = []
+    for _ in range(10):
+        started.press("ArrowLeft")
+        cell, name = "document.activeElement", "document.activeElement.parentElement.querySelector('th')"
+        left, end = (
+            started.run(f"{part}.getBoundingClientRect().{side}") for part, side in ((cell, "left"), (name, "right"))
+        )
+        hidden.append(left < end)
+    assert not any(hidden)
 
 
 @pytest.mark.parametrize("dark", [False, True])

@@ -72,6 +72,8 @@ class Claim:
     """The same effect in the paper's own numbers."""
     overall: bool = False
     """Whether this is the claim as a whole, not one case of it."""
+    because: str = ""
+    """Why it cannot be judged whatever its interval."""
 
 
 def claims(frame: pl.DataFrame | Results, *, evaluations: int = EVALUATIONS) -> list[Claim]:
@@ -102,6 +104,7 @@ def _claim(number: int, finding: Finding) -> Claim:
         in_words(finding, effect, outcome),
         finding.published,
         finding.overall,
+        finding.too_few if effect is not None else "",
     )
 
 

@@ -60,6 +60,8 @@ def aggregates_figure(results: Results, environment: str, tasks: Sequence[str]) 
             panels[3], {recipe: scores[recipe] for recipe in best_recipes(results, tasks) if recipe in scores}
         )
         title = f"{environment}: normalised average returns over {len(tasks)} tasks, 95 % intervals"
+        left_out = len(TABLE_1) - len(scores)
+        title += f" ({left_out} of {len(TABLE_1)} recipes were not run in all of them)" if left_out else ""
         figure.suptitle(title, fontsize=11.5, fontweight="bold")
     return figure
 
@@ -80,10 +82,21 @@ def draw_estimates(axes: Axes, estimates: Mapping[str, Estimate]) -> None:
 def draw_profiles(axes: Axes, scores: Mapping[str, Scores]) -> None:
     """The share of runs above each return."""
     thresholds = np.linspace(0, 1, 101)
-    for recipe, (colour, _) in looks_of(list(scores)).items():
+    for recipe, (colour, index) in looks_of(list(scores)).items():
         profile = performance_profile(scores[recipe], thresholds)
         axes.fill_between(thresholds, profile.low, profile.high, color=colour, alpha=0.18, linewidth=0)
-        axes.plot(thresholds, profile.share, color=colour, linewidth=1.8, label=row_name(recipe))
+        marker = style.MARKERS[index % len(style.MARKERS)]
+        places = slice(4 * index, None, 20)
+        axes.plot(
+            thresholds,
+            profile.share,
+            color=colour,
+            linewidth=1.8,
+            label=row_name(recipe),
+            marker=marker,
+            markersize=4.5,
+            markevery=places,
+        )
     axes.set_title("Performance profile (best bonuses)", loc="left", fontsize=10)
     axes.set_xlabel("Normalised return τ")
     axes.set_ylabel("Share of runs above τ")

@@ -104,8 +104,12 @@ def draw_returns(
         if curve is not None:
             name = row_name(recipe) if instead is None else f"{row_name(instead)} (no {row_name(recipe)})"
             draw_line(axes, curve, "", name, colour, index)
+    missing = [recipe for recipe in looks if Case.of((stand_ins or {}).get(recipe, recipe), task) not in results]
     style.style_curves(axes, "")
     mark_empty(axes)
+    if 0 < len(missing) < len(looks):
+        names = row_name(missing[0]) if len(missing) == 1 else f"{len(missing)} of {len(looks)}"
+        axes.set_title(f"not run: {names}", loc="right", fontsize=7, color=style.FAINT, fontweight="normal")
     draw_optimum(axes, task)
 
 
@@ -159,8 +163,9 @@ def share_legend(figure: Figure, panels: Sequence[Axes], columns: int = 6) -> No
             entries.setdefault(label, handle)
     # The optimum comes last.
     entries = dict(sorted(entries.items(), key=lambda entry: entry[0] == "optimum"))
-    # About so many names fit beside each other.
-    columns = min(columns, len(entries), int(figure.get_figwidth() / 1.5))
+    # So many fit beside each other if all names are as long as the longest: about 0.07 inches a letter, and the line.
+    widest = 0.65 + 0.07 * max(map(len, entries), default=0)
+    columns = max(1, min(columns, len(entries), int(figure.get_figwidth() / widest)))
     figure.legend(list(entries.values()), list(entries), loc="outside lower center", ncols=columns, fontsize=9)
 
 

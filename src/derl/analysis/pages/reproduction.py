@@ -240,7 +240,8 @@ def claims_table(tested: Iterable[Claim]) -> str:
         effect = "" if c.effect is None else "{} ({} to {})".format(*map(signed, c.effect))
         paper = "" if c.published is None else signed(c.published)
         numbers = f"{effect} | {paper} | {c.side} {signed(c.bound, 'g')}"
-        lines.append(f"| {c.number} | {c.measure} | {c.subject} | {numbers} | **{c.outcome}** |")
+        outcome = f"**{c.outcome}**" + (f" ({c.because})" if c.because else "")
+        lines.append(f"| {c.number} | {c.measure} | {c.subject} | {numbers} | {outcome} |")
     return "\n".join(lines)
 
 

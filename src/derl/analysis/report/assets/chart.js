@@ -93,8 +93,10 @@ class Chart {
     this.cursor.firstChild.setAttribute("d", `M${x} ${MARGIN.top}V${HEIGHT - MARGIN.bottom}`);
     while (this.cursor.childNodes.length > 1) this.cursor.lastChild.remove();
     this.spec.lines.forEach((line, i) => {
-      const y = line.y[this.places[i].get(stop)];
-      if (known(y)) this.cursor.append(make("circle", { cx: x, cy: this.y(y), r: 4, fill: line.look.colour }));
+      for (const ys of line.faint || [line.y]) {
+        const y = ys[this.places[i].get(stop)];
+        if (known(y)) this.cursor.append(make("circle", { cx: x, cy: this.y(y), r: 4, fill: line.look.colour }));
+      }
     });
   }
 
@@ -183,9 +185,11 @@ class Chart {
     // Markers tell lines apart without colours. Each line begins elsewhere, so that lines on top of each other show both.
     const every = this.spec.log ? 1 : Math.max(1, Math.floor(line.x.length / 8));
     const start = this.spec.log ? 0 : (order * Math.max(1, Math.floor(every / 3))) % every;
-    for (let i = start; i < line.x.length; i += every) {
-      if (!known(line.y[i])) continue;
-      parts.push(make("path", { class: "marker", d: marker(3.4), transform: `translate(${this.x(line.x[i])} ${this.y(line.y[i])})`, fill: colour }));
+    for (const ys of line.faint || [line.y]) {
+      for (let i = start; i < line.x.length; i += every) {
+        if (!known(ys[i])) continue;
+        parts.push(make("path", { class: "marker", d: marker(3.4), transform: `translate(${this.x(line.x[i])} ${this.y(ys[i])})`, fill: colour }));
+      }
     }
     if (line.hollow) {
       line.hollow.forEach((value, i) => {

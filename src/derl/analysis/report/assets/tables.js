@@ -48,7 +48,11 @@ function makeGrid(table) {
       event.preventDefault();
       const [down, right] = steps[event.key];
       const cells = rows[clamp(row + down, rows.length - 1)];
-      cells[clamp(column + right, cells.length - 1)].focus();
+      // The row's name stays where it is: a cell is not to end up beneath it.
+      table.parentElement.style.scrollPaddingLeft = `${table.querySelector("tbody th").offsetWidth + 4}px`;
+      const cell = cells[clamp(column + right, cells.length - 1)];
+      cell.focus({ preventScroll: true });
+      cell.scrollIntoView({ block: "nearest", inline: "nearest" });
     } else if (event.key === "Enter" && event.target.dataset.case) {
       event.preventDefault();
       openCase(event.target);
