@@ -17,7 +17,6 @@ import numpy as np
 import polars as pl
 from jaxtyping import Float
 
-from derl.analysis.measures.effects import seed_of
 from derl.analysis.measures.frames import EVALUATIONS, Results, as_results
 from derl.analysis.measures.statistics import Interval, Score
 from derl.analysis.published.cautions import trained_for_less
@@ -123,7 +122,7 @@ class _Judge:
         returns = self.results.finished(cell.case, evaluations=self.evaluations)
         if cell.statistic != "average" or returns is None or np.isfinite(returns[:DRAWN]).any(1).sum() < DRAWN:
             return None
-        return chance_of_difference(returns[:DRAWN], seed_of(cell.case))
+        return chance_of_difference(returns[:DRAWN])
 
     def missing(self, case: Case) -> str:
         """What a number lacks."""
