@@ -24,7 +24,7 @@ from derl.training.folder import RunFolder
 from derl.training.members import expand
 from derl.training.recipes import recipe as make_recipe
 from derl.training.recipes import with_parts
-from derl.training.trainer import Progress, Trainer
+from derl.training.trainer import Progress, Trainer, check_runs
 
 DEFAULT_RECIPE = "derl"
 
@@ -133,6 +133,7 @@ def load(out: str | Path, *, config: Config | None = None) -> Result:
     """The results and policies of a run folder, finished or not."""
     folder, config, trainer = open_run(out, config)
     metadata = read_metadata(folder.checkpoint)
+    check_runs(folder.checkpoint, metadata, trainer.runs)
     state = load_checkpoint(folder.checkpoint, trainer.template())
     frame = folder.read_results().head(metadata["rows"]) if metadata["rows"] else trainer.frame()
     require(len(frame) > 0, f"{folder.path} has no evaluations yet; continue it with 'derl resume {folder.path}'")

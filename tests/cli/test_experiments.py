@@ -331,7 +331,7 @@ def test_reasons_for_differences_are_tested_by_their_options():
     tests = explaining(judged, parts)
     found = {case.setting for case in tests.cases}
     assert "normalise_observations=false, normalise_rewards=false" in found
-    assert "protocol.evaluation=greedy" in found
+    assert "protocol.evaluation=sampled" in found
     assert {case.recipe for case in tests.cases} == {"ppo-count"}
     assert {seed for _, seed in tests.members()} == {0}
     assert not explaining(judged[1:], parts).cases

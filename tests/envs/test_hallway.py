@@ -156,6 +156,7 @@ def test_optimal_return_of_the_published_tasks(n, published):
         Rules(3, 0, 2, 2),
         Rules(3, 1, 12, 3, stay_reward=0.02),
         Rules(2, 1, 8, 2, move_cost=0.3),
+        Rules(3, 1, 6, 2, stay_reward=0.05, move_cost=0.6),
     ],
 )
 def test_memoryless_return_is_the_best_of_all_policies(rules, random_start):

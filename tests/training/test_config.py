@@ -12,7 +12,7 @@ from derl.envs import PAPER_TASKS, DeepSea, Hallway
 from derl.training.algorithm import Decoupling
 from derl.training.config import Protocol
 from derl.training.members import expand
-from derl.training.recipes import RECIPES, TABLE_1
+from derl.training.recipes import RECIPES, TABLE_1, with_parts
 from derl.training.settings import setting_paths
 from derl.training.written import from_json, to_json
 
@@ -182,6 +182,20 @@ def test_checks_before_any_work():
     for message, broken in bad.items():
         with pytest.raises(DerlError, match=message):
             broken.check()
+
+
+def test_a_recipe_with_parts_of_other_kinds_has_not_its_name():
+    config = recipe("dea2c-count", "DeepSea-5")
+    assert with_parts(config, bonus="count", exploiter="a2c").recipe == "dea2c-count"
+    assert with_parts(config, bonus="rnd").recipe == with_parts(config, exploiter="ppo").recipe == "custom"
+    alone = with_parts(config, exploiter="none")
+    assert (alone.recipe, alone.decoupling) == ("custom", Decoupling())
+
+
+def test_widths_may_come_in_a_list():
+    assert recipe("a2c", "DeepSea-5").with_value("explorer.hidden", [8, 8]).explorer.hidden == (8, 8)
+    with pytest.raises(DerlError, match="whole numbers in a list"):
+        recipe("a2c", "DeepSea-5").with_value("explorer.hidden", [8, 0.5])
 
 
 @pytest.mark.parametrize("value", [float("inf"), float("-inf"), float("nan")])

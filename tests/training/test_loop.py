@@ -62,6 +62,39 @@ def test_every_other_update_may_see_stale_steps():
         state = learnt[0]
 
 
+def test_replay_keeps_the_policy_that_acted():
+    """DeA2C divides by the explorer after its update, but not where it learns from what was done long ago."""
+    config = recipe("dea2c-count", "DeepSea-5").with_value("explorer.learning_rate", 0.3)
+    config = config.with_value("decoupling.replay_segments", 4)
+    assert config.decoupling.denominator == "updated"
+    algorithm = config.algorithm()
+    state, _ = eqx.filter_jit(iterate)(algorithm, init_run(algorithm, jax.random.key(0)), jnp.asarray(0))
+    # At first both actions are all but equally probable.
+    np.testing.assert_allclose(state.segments.ring.data.behaviour[0], np.log(0.5), atol=0.01)
+
+
+@pytest.mark.parametrize("n_steps", [1, 2, 5])
+def test_an_exploiter_s_returns_are_as_long_as_it_asks(n_steps):
+    """Worked out one after the other: a return runs to the end of its n steps, and on with the value there."""
+    rng = np.random.default_rng(0)
+    reward, v_t, v_tp1 = (rng.normal(size=(5, 2)).astype(np.float32) for _ in range(3))
+    never = np.zeros((5, 2), bool)
+    rollout = dataclasses.replace(numbered(0, 5).rollout, reward=reward, terminated=never, truncated=never)
+    agent = dataclasses.replace(recipe("dea2c-count", "DeepSea-5").exploiter, n_steps=n_steps, correction="none")
+    expected = np.zeros((5, 2))
+    for t in reversed(range(5)):
+        follows = v_tp1[t] if t == 4 or t % n_steps == n_steps - 1 else expected[t + 1]
+        expected[t] = reward[t] + 0.99 * follows
+    targets = agent.targets(rollout, jnp.asarray(v_t), jnp.asarray(v_tp1), None)
+    np.testing.assert_allclose(targets.value, expected, rtol=1e-5)
+
+
+def test_no_seat_but_the_two():
+    algorithm = recipe("dea2c-count", "DeepSea-5").algorithm()
+    with pytest.raises(DerlError, match="unknown seat 'Exploiter'"):
+        policy_of(algorithm, init_run(algorithm, jax.random.key(0)), jnp.asarray(0), "Exploiter", True)
+
+
 def test_stale_steps_need_two_rollouts():
     with pytest.raises(DerlError, match="learns from the last two rollouts"):
         recipe("dea2c-count", "DeepSea-5").with_value("decoupling.stale_segments", True).check()

@@ -19,6 +19,7 @@ import derl
 from derl.bonuses import ICM
 from derl.cli.display import compact, duration
 from derl.core.errors import DerlError
+from derl.envs import Hallway
 from derl.training.folder import RunFolder
 from derl.training.members import expand
 from derl.training.population import Population
@@ -261,6 +262,35 @@ def test_what_does_not_fit_into_memory_is_refused(monkeypatch, tmp_path):
     with pytest.raises(DerlError, match=r"^1 run needs 0\.6 GB .*: set exploiter\.capacity lower \(100%"):
         derl.train("DeepSea-5", "dedqn-count", seeds=1, exploiter__capacity=50_000_000)
     derl.train("DeepSea-5", "a2c", seeds=1, protocol__episodes=1)
+
+
+@pytest.mark.parametrize("other", [{"seeds": [3, 4]}, {"explorer__learning_rate": 0.5}], ids=["seeds", "rate"])
+def test_a_checkpoint_of_other_runs_is_refused(tmp_path, other):
+    """It would fit: its arrays have the same shapes."""
+    first, second = tmp_path / "first", tmp_path / "second"
+    derl.train("DeepSea-5", "a2c", **{"seeds": 2, "out": first, **SMALL})
+    derl.train("DeepSea-5", "a2c", **{"seeds": 2, "out": second, **SMALL, **other})
+    kept = (second / "results.parquet").read_bytes()
+    shutil.copy(first / "checkpoint.safetensors", second)
+    for use in (derl.resume, derl.load):
+        with pytest.raises(DerlError, match="is of other runs than these"):
+            use(second)
+    assert (second / "results.parquet").read_bytes() == kept
+
+
+def test_a_run_is_not_resumed_with_another_configuration(tmp_path):
+    config = dataclasses.replace(recipe("a2c", "Hallway-3-1"), env=Hallway(3, 1, move_cost=0.02))
+    derl.train(config, seeds=1, out=tmp_path / "run", **SMALL)
+    derl.load(tmp_path / "run", config=derl.load(tmp_path / "run", config=config_of(config)).config)
+    with pytest.raises(DerlError, match="is of other runs than these"):
+        derl.resume(tmp_path / "run", config=config_of(dataclasses.replace(config, env=Hallway(3, 1, move_cost=0.5))))
+
+
+def config_of(config):
+    """The configuration with the settings of `SMALL`."""
+    for name, value in SMALL.items():
+        config = config.with_value(name.replace("__", "."), value)
+    return config
 
 
 def test_an_interruption_before_the_training_says_how_to_go_on(tmp_path, monkeypatch):

@@ -24,7 +24,7 @@ NUMBERS: dict[tuple[str, str], tuple[float, float, float]] = {
     ("a2c-ride", "Hallway-4-2"): (1299.15, 0.0, 77.0563),
     ("ppo-icm", "Hallway-4-2"): (1328.82, 0.0, 95.5842),
     ("dea2c-count-kl", "DeepSea-5"): (1630.08, 1627.17, 172.138),
-    ("deppo-count", "Hallway-4-2"): (1300.32, 1303.26, 243.082),
+    ("deppo-count", "Hallway-4-2"): (1300.32, 1303.26, 243.564),
     ("dedqn-icm", "DeepSea-5"): (1626.51, 1683.87, 153.675),
     ("derl", "DeepSea-5"): (1889.79, 3383.26, 460.275),
     ("derl-hash-count", "Hallway-4-2"): (1695.53, 2739.52, 487.778),

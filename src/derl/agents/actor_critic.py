@@ -118,6 +118,11 @@ class ActorCriticAgent(Agent[ActorCriticState]):
         """Advantages and value targets, corrected by `rho_t` if the data are another policy's."""
         discount_t = discounts(rollout.terminated, self.gamma)
         lambda_t = jnp.where(rollout.done, 0.0, self.gae_lambda)
+        steps = rollout.reward.shape[0]
+        if self.uses_rollout and steps > self.n_steps:
+            # An exploiter may get longer sequences than it asked for: its returns bootstrap after so many steps still.
+            last = jnp.arange(steps) % self.n_steps == self.n_steps - 1
+            lambda_t = jnp.where(last[:, None], 0.0, lambda_t)
         if rho_t is not None and self.correction == "vtrace":
             value, advantage = vtrace(v_t, v_tp1, rollout.reward, discount_t, lambda_t, rho_t)
             return Targets(advantage, value, jnp.minimum(1.0, rho_t), 1.0)

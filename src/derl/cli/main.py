@@ -1,7 +1,13 @@
 """The `derl` command: finds the sub-command and turns errors into one line and an exit code."""
 
+import contextlib
 import importlib
+import os
+import signal
 import sys
+import threading
+from collections.abc import Iterator
+from typing import Any
 
 from derl._version import __version__
 from derl.cli.display import fail
@@ -26,8 +32,30 @@ COMMANDS = {
     "bench": "measure speed and memory",
 }
 
+INTERRUPTED = "interrupted; what was last saved is intact"
 PLANNING = ("report", "list", "reproduce", "sweep", "status", "store")
 """Commands that train nothing themselves: what they start, or nobody, needs the accelerator."""
+
+
+@contextlib.contextmanager
+def leaving_at_once() -> Iterator[None]:
+    """Let Ctrl-C end the process there and then wherever no training or sweep handles it.
+
+    Python would raise an exception, which is lost if it happens to be in one of JAX's callbacks, and training begins.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def leave(*_: Any) -> None:
+        fail(INTERRUPTED)
+        os._exit(130)
+
+    before = signal.signal(signal.SIGINT, leave)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def usage() -> str:
@@ -60,7 +88,8 @@ def main(argv: list[str] | None = None) -> int:
         print(f"derl {__version__}")
         return 0
     try:
-        run(args[0], args[1:], modules)
+        with leaving_at_once():
+            run(args[0], args[1:], modules)
     except Interrupted as error:
         fail(str(error))
         return 130
@@ -74,7 +103,7 @@ def main(argv: list[str] | None = None) -> int:
         fail(f"cannot use {error.filename}: {error.strerror}")
         return 2
     except KeyboardInterrupt:
-        fail("interrupted; what was last saved is intact")
+        fail(INTERRUPTED)
         return 130
     return 0
 

@@ -152,8 +152,10 @@ class Hallway(Environment[HallwayState]):
         rewards = float(self.stay_reward) * (left // self.stay_duration)
         staying = arrival + rewards - float(self.stay_cost) * left
         passing = arrival - float(self.move_cost) * (left // 2)
-        reached = distances <= self.horizon
-        return float(max(0.0, *(np.where(reached, way, 0.0).mean() for way in (staying, passing))))
+        # From too far away he goes left, for free; on his way to the goal he passes all nearer cells.
+        limits = [d for d in np.unique(distances) if d <= self.horizon]
+        ways = [np.where(distances <= limit, way, 0.0).mean() for limit in limits for way in (staying, passing)]
+        return float(max(0.0, *ways)) if ways else 0.0
 
     def _distances(self) -> Int[np.ndarray, " starts"]:
         """From every cell in which an episode can start to the goal."""

@@ -1,13 +1,14 @@
 """Greedy or sampled evaluation episodes, and what a policy visits in them."""
 
 from collections.abc import Callable
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, Shaped
 
 from derl.agents.base import Clock
+from derl.core.errors import UnknownNameError
 from derl.envs.base import AnyEnvironment
 from derl.training.algorithm import Algorithm
 from derl.training.collection import sample_actions
@@ -56,6 +57,8 @@ def policy_of(algorithm: Algorithm, state: RunState, clock: Clock, seat: Seat, g
 
     Beside an exploiter, an explorer's greedy action is what it would explore next; alone, what it has learnt is best.
     """
+    if seat not in get_args(Seat):
+        raise UnknownNameError("seat", seat, get_args(Seat))
     explores = seat == "explorer" and algorithm.exploiter is not None
     exploits = seat == "exploiter" and algorithm.exploiter is not None
     agent, learnt = (algorithm.exploiter, state.exploiter) if exploits else (algorithm.explorer, state.explorer)

@@ -187,14 +187,14 @@ def update_exploiter(
     """The exploiter learns from the explorer's rollouts, with the extrinsic reward, every T_Dec rollouts."""
     exploiter, decoupling = algorithm.exploiter, algorithm.decoupling
     assert exploiter is not None
-    # Replay stores the policy that acted; the explorer's updated policy never produced these steps.
+    # Whatever is kept for later is kept with the policy that acted; the updated one never produced these steps.
     state = eqx.tree_at(
         lambda s: s.exploiter, state, exploiter.observe(state.exploiter, clock, experience), is_leaf=lambda x: x is None
     )
+    state, experience = gather_data(algorithm, state, clock, experience)
     if decoupling.denominator == "updated":
         log_mu = algorithm.explorer.log_probs(state.explorer, experience.rollout.obs, clock)
         experience = Experience(experience.rollout, jax.lax.stop_gradient(log_mu))
-    state, experience = gather_data(algorithm, state, clock, experience)
 
     def draw(key):
         data = experience

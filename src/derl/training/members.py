@@ -1,13 +1,18 @@
 """The members of a population: a configuration with every seed and every combination of the varied numbers."""
 
 import dataclasses
+import hashlib
 import itertools
 from collections.abc import Mapping, Sequence
+
+import jax
+import numpy as np
 
 from derl.core.errors import require
 from derl.training.config import Config
 from derl.training.seeds import check_seeds
 from derl.training.settings import value_at
+from derl.training.written import to_json
 
 
 @dataclasses.dataclass(frozen=True)
@@ -17,6 +22,15 @@ class Run:
     seed: int
     values: Mapping[str, float]
     config: Config
+
+
+def fingerprint(runs: Sequence[Run]) -> str:
+    """What tells these runs from others: their configurations, with the numbers of a task of your own, and seeds."""
+    digest = hashlib.sha256()
+    for run in runs:
+        numbers = [np.asarray(leaf).tolist() for leaf in jax.tree.leaves(run.config.env)]
+        digest.update(f"{run.seed} {to_json(run.config)} {numbers}\n".encode())
+    return digest.hexdigest()[:32]
 
 
 def expand(config: Config, seeds: Sequence[int], vary: Mapping[str, Sequence[float]] | None = None) -> list[Run]:

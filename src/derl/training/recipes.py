@@ -146,6 +146,8 @@ DESCRIPTIONS = {"dea2c-count-kl": "DeA2C Count with the KL constraints of sectio
 """What the recipes beyond Table 1 are."""
 RECIPES = (*TABLE_1, *DESCRIPTIONS)
 """Every recipe."""
+CUSTOM = "custom"
+"""What a configuration is called that has parts of other kinds than the recipe it was made from."""
 
 
 def with_parts(
@@ -158,7 +160,7 @@ def with_parts(
 
     None leaves a part as it is; the exploiter "none" leaves it out.
     """
-    hallway = isinstance(config.make_env(), Hallway)
+    hallway, kinds = isinstance(config.make_env(), Hallway), _kinds(config)
     if explorer is not None:
         made = agent_of(explorer, hallway) if isinstance(explorer, str) else explorer
         # Only a policy that samples can be asked after its update: a greedy one may give what it did no chance at all.
@@ -169,9 +171,16 @@ def with_parts(
         made = agent_of(known, hallway, exploits=True) if isinstance(known, str) else known
         # The paper's order of steps is that of its DePPO alone.
         config = replace(config, exploiter=made, decoupling=replace(config.decoupling, stale_segments=False))
+        if made is None:
+            config = replace(config, decoupling=Decoupling())
     if bonus is not None:
         config = with_bonus(config, bonus, hallway) if isinstance(bonus, str) else replace(config, bonus=bonus)
-    return config
+    # It is not that recipe any more if a part is of another kind.
+    return config if kinds == _kinds(config) else replace(config, recipe=CUSTOM)
+
+
+def _kinds(config: Config) -> tuple[type, ...]:
+    return type(config.explorer), type(config.exploiter), type(config.bonus)
 
 
 def recipe(name: str, task: str | AnyEnvironment, **env_options) -> Config:

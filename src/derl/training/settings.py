@@ -30,6 +30,8 @@ def _replace(obj: Any, names: Sequence[str], value: Any, path: str) -> Any:
         value = _replace(old, names[1:], value, path)
     elif isinstance(old, float) and not isinstance(value, float):
         value = _number(value, path)
+    elif isinstance(old, tuple) and isinstance(value, list):
+        value = tuple(value)
     elif (type(old) is int or old is None) and isinstance(value, float) and value.is_integer():
         value = int(value)
     _check_type(old, value, path)

@@ -5,6 +5,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import jax
@@ -14,7 +15,7 @@ import polars as pl
 from derl.core.errors import DerlError, require
 from derl.training.checkpoint import from_numpy, load_checkpoint, read_metadata, save_checkpoint, to_numpy
 from derl.training.folder import RunFolder
-from derl.training.members import Run
+from derl.training.members import Run, fingerprint
 from derl.training.memory import check_memory
 from derl.training.population import Population, alike
 from derl.training.signals import stopped_by_signals
@@ -52,6 +53,14 @@ def groups_of(runs: int, size: int) -> list[list[int]]:
     groups = [list(range(i, min(i + size, runs))) for i in range(0, runs, size)]
     groups[-1] += [groups[-1][-1]] * (size - len(groups[-1]))
     return groups
+
+
+def check_runs(path: Path, metadata: dict[str, Any], runs: Sequence[Run]) -> None:
+    """Raise if a checkpoint is of other runs than these; those of the same structure would fit."""
+    require(
+        metadata.get("runs") in (None, fingerprint(runs)),
+        f"{path} is of other runs than these: its configuration or seeds differ; nothing was changed",
+    )
 
 
 class Trainer:
@@ -125,6 +134,7 @@ class Trainer:
         if not self.folder.checkpoint.exists():
             return self.start()
         metadata = read_metadata(self.folder.checkpoint)
+        check_runs(self.folder.checkpoint, metadata, self.runs)
         self.load(load_checkpoint(self.folder.checkpoint, self.template()), metadata)
         if metadata["rows"]:
             rows = self.folder.read_results().head(metadata["rows"]).to_dicts()
@@ -168,6 +178,7 @@ class Trainer:
             "rows": len(self.rows),
             "group_size": self.group_size,
             "core_seconds": self.core_seconds,
+            "runs": fingerprint(self.runs),
         }
         save_checkpoint(self.folder.checkpoint, self.merged(), metadata)
 
@@ -179,12 +190,7 @@ class Trainer:
         """Train to the end of the budget. Ctrl-C saves and raises `Interrupted`."""
         if self.states and self.clock >= self.iterations:
             return self.frame()
-        try:
-            self.populations[0].compile(self.cores, **self.evaluation)
-            if not self.states:
-                self.start()
-        except KeyboardInterrupt:
-            raise self._interrupted("interrupted before the training") from None
+        self._prepare()
         if self.tensorboard and self.folder is not None:
             self._tensorboard = TensorBoard(self.folder.path, self.runs, self.clock * self.steps_per_iteration)
         with ThreadPoolExecutor(self.cores) as pool, stopped_by_signals(self._stop):
@@ -194,6 +200,19 @@ class Trainer:
                 if self._tensorboard is not None:
                     self._tensorboard.close()
         return self.frame()
+
+    def _prepare(self) -> None:
+        """Compile, and bring runs to their beginning that were not resumed."""
+        # An exception might be lost in one of JAX's callbacks; an event is not. A second Ctrl-C does not wait.
+        try:
+            with stopped_by_signals(self._stop):
+                self.populations[0].compile(self.cores, **self.evaluation)
+                if not self.states:
+                    self.start()
+        except KeyboardInterrupt:
+            self._stop.set()
+        if self._stop.is_set():
+            raise self._interrupted("interrupted before the training")
 
     def _loop(self, pool: ThreadPoolExecutor, show: Callable[[Progress], None]) -> None:
         piece, saved, begun, start_clock = 1, time.monotonic(), None, self.clock
