@@ -142,7 +142,7 @@ def test_an_agent_cuts_its_returns_at_the_ends_of_episodes():
     assert data.terminated.any()
     assert data.truncated[:-1].any()
     for lambda_ in (1.0, 0.6):
-        agent = A2C(gamma=0.7, gae_lambda=lambda_)
+        agent = A2C(n_steps=T, gamma=0.7, gae_lambda=lambda_)
         targets = targets_of(agent, rollout_of(data), data.v_t, data.v_tp1, None)
         for e in range(E):
             column = (data.reward[:, e], data.terminated[:, e], data.truncated[:, e], data.v_tp1[:, e])
@@ -263,7 +263,7 @@ def test_retrace_against_rlax(seed):
 @pytest.mark.parametrize("seed", SEEDS)
 def test_the_retrace_correction_is_retrace_with_v_for_q_in_each_episode(seed):
     data = Data(seed, truncating=True)
-    agent = A2C(gamma=data.gamma, gae_lambda=data.lambda_, correction="retrace")
+    agent = A2C(n_steps=T, gamma=data.gamma, gae_lambda=data.lambda_, correction="retrace")
     targets = targets_of(agent, rollout_of(data), data.v_t, data.v_tp1, data.rho)
     np.testing.assert_allclose(targets.policy_weight, np.minimum(1, data.rho))
     np.testing.assert_allclose(targets.value_weight, np.minimum(1, data.rho))
@@ -305,7 +305,7 @@ def test_one_set_of_values_chooses_and_the_other_is_believed():
 @pytest.mark.parametrize("correction", ["none", "importance", "clipped"])
 def test_the_simple_corrections_weigh_uncorrected_returns(correction):
     data = Data(1, truncating=True)
-    agent = A2C(gamma=data.gamma, correction=correction)
+    agent = A2C(n_steps=T, gamma=data.gamma, correction=correction)
     on_policy = targets_of(agent, rollout_of(data), data.v_t, data.v_tp1, None)
     targets = targets_of(agent, rollout_of(data), data.v_t, data.v_tp1, data.rho)
     np.testing.assert_array_equal(targets.value, on_policy.value)
@@ -317,7 +317,7 @@ def test_the_simple_corrections_weigh_uncorrected_returns(correction):
 
 def test_the_vtrace_correction_uses_vtrace():
     data = Data(1, truncating=True)
-    agent = A2C(gamma=data.gamma, gae_lambda=data.lambda_, correction="vtrace")
+    agent = A2C(n_steps=T, gamma=data.gamma, gae_lambda=data.lambda_, correction="vtrace")
     targets = targets_of(agent, rollout_of(data), data.v_t, data.v_tp1, data.rho)
     values, advantages = compiled_vtrace(data.v_t, data.v_tp1, data.reward, data.discount, data.lambda_t, data.rho)
     np.testing.assert_allclose(targets.value, values, rtol=1e-5, atol=1e-6)

@@ -191,10 +191,11 @@ def update_exploiter(
     state = eqx.tree_at(
         lambda s: s.exploiter, state, exploiter.observe(state.exploiter, clock, experience), is_leaf=lambda x: x is None
     )
-    state, experience = gather_data(algorithm, state, clock, experience)
+    acted = experience
     if decoupling.denominator == "updated":
         log_mu = algorithm.explorer.log_probs(state.explorer, experience.rollout.obs, clock)
         experience = Experience(experience.rollout, jax.lax.stop_gradient(log_mu))
+    state, experience = gather_data(algorithm, state, clock, experience, acted)
 
     def draw(key):
         data = experience
@@ -218,8 +219,13 @@ def update_exploiter(
     return eqx.tree_at(lambda s: s.exploiter, state, learnt), metrics
 
 
-def gather_data(algorithm: Algorithm, state: RunState, clock: Clock, newest: Experience) -> tuple[RunState, Experience]:
-    """The newest rollouts the exploiter learns from, which are also kept if it has a replay of them."""
+def gather_data(
+    algorithm: Algorithm, state: RunState, clock: Clock, newest: Experience, acted: Experience
+) -> tuple[RunState, Experience]:
+    """The newest rollouts the exploiter learns from, which are also kept if it has a replay of them.
+
+    `acted` is the newest one with the policy that acted in it.
+    """
     experience = newest
     if algorithm.window > 1:
         experience = sequences([*state.recent, newest], algorithm.segment_rollouts)
@@ -228,7 +234,8 @@ def gather_data(algorithm: Algorithm, state: RunState, clock: Clock, newest: Exp
             experience = jax.tree.map(partial(jnp.where, clock % 2 == 0), stale, experience)
         state = eqx.tree_at(lambda s: s.recent, state, (*state.recent[1:], newest))
     if state.segments is not None:
-        state = eqx.tree_at(lambda s: s.segments, state, state.segments.keep(clock, experience))
+        kept = acted if algorithm.window == 1 else experience
+        state = eqx.tree_at(lambda s: s.segments, state, state.segments.keep(clock, kept))
     return state, experience
 
 

@@ -164,12 +164,12 @@ def with_parts(
     if explorer is not None:
         made = agent_of(explorer, hallway) if isinstance(explorer, str) else explorer
         # Only a policy that samples can be asked after its update: a greedy one may give what it did no chance at all.
-        decoupling = replace(config.decoupling, denominator="collected")
+        # And the paper's order of steps is that of its own DePPO alone.
+        decoupling = replace(config.decoupling, denominator="collected", stale_segments=False)
         config = replace(config, explorer=made, decoupling=decoupling)
     if exploiter is not None:
         known = None if exploiter == "none" else exploiter
         made = agent_of(known, hallway, exploits=True) if isinstance(known, str) else known
-        # The paper's order of steps is that of its DePPO alone.
         config = replace(config, exploiter=made, decoupling=replace(config.decoupling, stale_segments=False))
         if made is None:
             config = replace(config, decoupling=Decoupling())
