@@ -235,7 +235,8 @@ def test_tasks_recipes_metrics_and_seeds_are_chosen_by_keyboard(browser, frame):
     browser.run("document.querySelector('input[name=seed]').focus()")
     browser.press(" ")
     assert re.fullmatch(r"seed 1: \S+, seed 2: \S+", readout(browser)["DeA2C ICM"])
-    # Every seed has markers of its own, and a dot where the cursor is.
+    # Every seed has markers of its own, and a dot where the cursor is. A chart is drawn once its width is known.
+    browser.wait("document.querySelector('#curve-panels .thin')")
     of_both = "[...document.querySelectorAll('#curve-panels svg')].map((s) => s.querySelectorAll('%s').length)"
     lines, dots = browser.run(of_both % ".thin"), browser.run(of_both % ".cursor circle")
     assert lines == dots
