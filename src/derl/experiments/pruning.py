@@ -42,17 +42,18 @@ def failures(store: Store) -> tuple[pl.DataFrame, pl.DataFrame]:
 
 
 def has_changed(key: str, recipe: str, task: str, setting: str, seed: int) -> bool:
-    """Whether runs of these names are something else now than when this one was made. Not if there is no such name."""
-    try:
-        return seed_key(config_key(case_of(recipe, task, setting).config()), seed) != key
-    except DerlError:
-        return False
+    """Whether runs of these names are something else now than when this one was noted. Not if there is no such name."""
+    return _address(recipe, task, setting, seed) not in (None, key)
 
 
 def is_current(key: str, recipe: str, task: str, setting: str, seed: int) -> bool:
     """Whether a run of these names still has the content address it had when it was noted."""
+    return _address(recipe, task, setting, seed) == key
+
+
+def _address(recipe: str, task: str, setting: str, seed: int) -> str | None:
     try:
-        return seed_key(config_key(case_of(recipe, task, setting).config()), seed) == key
+        return seed_key(config_key(case_of(recipe, task, setting).config()), seed)
     except DerlError:
         # A recipe, task or setting that there is no more.
-        return False
+        return None
