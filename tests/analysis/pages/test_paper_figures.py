@@ -104,6 +104,20 @@ def test_what_is_left_of_a_row_stays_empty():
     assert 0.99 < high < 1.2
 
 
+def test_a_legend_fits_and_panels_say_what_was_not_run():
+    """A name as long as that of a stand-in used to push the others over both edges."""
+    recipes = ["a2c-hash-count", "ppo-hash-count", "dea2c-count", "deppo-count", "dedqn-count"]
+    tasks = ["DeepSea-10", "DeepSea-14", "DeepSea-20"]
+    runs = {(recipe, "DeepSea-10"): 0.5 for recipe in recipes} | {("ppo-count", "DeepSea-14"): 0.5}
+    runs |= {(recipe, "DeepSea-20"): 0.5 for recipe in recipes[:-1]}
+    figure = task_grid(results_of(runs), tasks, recipes, "title")
+    figure.draw_without_rendering()
+    box = figure.legends[0].get_window_extent()
+    assert 0 <= box.x0 < box.x1 <= figure.bbox.width
+    said = [axes.get_title("right") for axes in figure.axes]
+    assert said == ["", "not run: 4 of 5", "not run: DeDQN Count"]
+
+
 def test_families_have_columns():
     results = results_of({("a2c-ride", "DeepSea-10"): 0.5, ("deppo-icm", "Hallway-10-10"): 0.7})
     figure = family_grid(results, TASKS, FAMILIES, "title")
