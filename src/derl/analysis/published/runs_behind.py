@@ -10,6 +10,7 @@ import dataclasses
 from functools import cache
 from math import floor, sqrt
 
+from derl.analysis.measures.numbers import signed
 from derl.analysis.published.ours import DRAWN
 from derl.envs.registry import make
 from derl.experiments.cases import Case
@@ -72,7 +73,7 @@ class Contradiction:
         """What is wrong, in words."""
         return (
             f"The published maximum of these runs, {self.maximum.mean:.2f} ± {self.maximum.std:.2f}, cannot be that of "
-            f"five: with returns between {self.low:.2f} and {self.high:.2f} and this mean five deviate by "
+            f"five: with returns between {signed(self.low)} and {self.high:.2f} and this mean five deviate by "
             f"{self.most:.2f} at most. It can be that of {', '.join(map(str, self.possible[:4]))} or more."
         )
 
