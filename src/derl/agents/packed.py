@@ -65,16 +65,23 @@ def pack(network: ActorCritic, rows: Int[Array, " n"] | None) -> PackedActorCrit
     )
 
 
-def unpack(packed: PackedActorCritic, network: ActorCritic, first: Float[Array, "n both"]) -> ActorCritic:
-    """The two networks again, with `first` as their first layer; `network` says what they look like."""
-    width = network.actor.weights[0].shape[1]
+def unpack(
+    packed: PackedActorCritic, network: ActorCritic, firsts: tuple[Float[Array, "n m"], Float[Array, "n m"]]
+) -> ActorCritic:
+    """The two networks again, with `firsts` as their first layers; `network` says what they look like."""
     for i, mlp in enumerate((network.actor, network.critic)):
-        half = slice(0, width) if i == 0 else slice(width, None)
-        weights = (first[:, half], *(pair[i] for pair in packed.hidden), *packed.heads[i : i + 1])
-        biases = (packed.first_bias[half], *(p[i, 0] for p in packed.hidden_biases), *packed.head_biases[i : i + 1])
+        bias = halves(packed.first_bias, network)[i]
+        weights = (firsts[i], *(pair[i] for pair in packed.hidden), *packed.heads[i : i + 1])
+        biases = (bias, *(p[i, 0] for p in packed.hidden_biases), *packed.head_biases[i : i + 1])
         mlp = eqx.tree_at(lambda m: (m.weights, m.biases), mlp, (weights, biases))
         network = eqx.tree_at(lambda n, i=i: (n.actor, n.critic)[i], network, mlp)
     return network
+
+
+def halves(both: Float[Array, "*n both"], network: ActorCritic) -> tuple[Float[Array, "*n m"], Float[Array, "*n m"]]:
+    """The actor's and the critic's half of what lies side by side."""
+    width = network.actor.weights[0].shape[1]
+    return both[..., :width], both[..., width:]
 
 
 class PackedState(NamedTuple):
@@ -105,9 +112,11 @@ def unpack_state(
     def parts(state: PackedState | ActorCriticState) -> tuple[Any, Any, Any]:
         return state.network, optax.tree.get(state.opt_state, "mu"), optax.tree.get(state.opt_state, "nu")
 
-    firsts = [part.first for part in parts(packed)]
+    # Network by network: side by side, the idle rows would have to be copied twice.
+    firsts = list(zip(*(halves(part.first, before.network) for part in parts(packed)), strict=True))
     if rows is not None:
-        whole = [pack(part, None).first for part in parts(before)]
-        firsts = put_back(rows, firsts, whole, optax.tree.get(before.opt_state, "count"), idle)
-    network, mu, nu = map(unpack, parts(packed), parts(before), firsts)
+        count = optax.tree.get(before.opt_state, "count")
+        wholes = zip(*((part.actor.weights[0], part.critic.weights[0]) for part in parts(before)), strict=True)
+        firsts = [put_back(rows, moved, whole, count, idle) for moved, whole in zip(firsts, wholes, strict=True)]
+    network, mu, nu = map(unpack, parts(packed), parts(before), zip(*firsts, strict=True))
     return ActorCriticState(network, optax.tree.set(packed.opt_state, mu=mu, nu=nu))

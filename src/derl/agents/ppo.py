@@ -14,7 +14,7 @@ from derl.agents.packed import PackedActorCritic, PackedState, pack_state, unpac
 from derl.agents.returns import importance_ratio, importance_weights, select
 from derl.core.checks import require_at_least, require_positive
 from derl.core.errors import require
-from derl.core.optimiser import LEAST_EPSILON, apply_gradient
+from derl.core.optimiser import apply_gradient
 from derl.core.rows import idle_steps, visited, worth_leaving_idle
 from derl.core.types import Spec
 
@@ -162,4 +162,3 @@ class PPO(ActorCriticAgent):
         super().check()
         require_at_least(self, 1, "epochs", "minibatches")
         require_positive(self, "clip")
-        require_at_least(self, LEAST_EPSILON, "adam_epsilon")

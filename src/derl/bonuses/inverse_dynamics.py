@@ -11,7 +11,7 @@ from jaxtyping import Array, Float, PRNGKeyArray, Shaped
 from derl.bonuses.base import Bonus, looked_at
 from derl.core.checks import require_at_least, require_positive, require_widths
 from derl.core.networks import MLP
-from derl.core.optimiser import LEAST_EPSILON, apply_gradient, clipped_adam
+from derl.core.optimiser import apply_gradient, clipped_adam
 from derl.core.rows import idle_steps, scan_visited
 from derl.core.types import Box, Rollout, Spec
 
@@ -160,6 +160,5 @@ class DynamicsBonus(Bonus[State]):
     def check(self) -> None:
         super().check()
         require_at_least(self, 0, "learning_rate", "forward_coef", "inverse_coef")
-        require_positive(self, "max_grad_norm", "features")
-        require_at_least(self, LEAST_EPSILON, "adam_epsilon")
+        require_positive(self, "adam_epsilon", "max_grad_norm", "features")
         require_widths(self, "hidden", "head_hidden")

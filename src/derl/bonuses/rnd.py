@@ -9,7 +9,7 @@ from jaxtyping import Array, Float, PRNGKeyArray, Shaped
 from derl.bonuses.base import Bonus, Looks, looked_at, looked_at_again
 from derl.core.checks import require_at_least, require_positive, require_widths
 from derl.core.networks import MLP
-from derl.core.optimiser import LEAST_EPSILON, apply_gradient, clipped_adam
+from derl.core.optimiser import apply_gradient, clipped_adam
 from derl.core.rows import idle_steps, scan_visited
 from derl.core.types import Rollout, Spec
 
@@ -95,6 +95,5 @@ class RND(Bonus[RNDState]):
     def check(self) -> None:
         super().check()
         require_at_least(self, 0, "learning_rate", "loss_coef")
-        require_positive(self, "max_grad_norm", "features")
-        require_at_least(self, LEAST_EPSILON, "adam_epsilon")
+        require_positive(self, "adam_epsilon", "max_grad_norm", "features")
         require_widths(self, "hidden")
