@@ -72,7 +72,7 @@ def train_on_probes(pair: str) -> dict[tuple[str, str], Learnt]:
         values, greedy, log_probs = (np.asarray(x) for x in jax.jit(jax.vmap(look))(agent, getattr(state, seat)))
         returns = [[None]] * len(algorithms)
         if pair == "a2c-ppo":
-            returns = population.evaluate(state, iterations, 0, episodes=1, greedy=True, seat=seat)
+            _, returns = population.evaluate(state, iterations, 0, episodes=1, greedy=True, seat=seat)
         for i, member in enumerate(algorithms):
             if member[0] == seat:
                 learnt[member] = Learnt(values[i], greedy[i], returns[i][0])

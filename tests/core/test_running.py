@@ -22,6 +22,19 @@ def test_moments_are_those_of_everything_seen():
     np.testing.assert_allclose(moments.count, 93 + 1e-4, rtol=1e-6)
 
 
+def test_of_a_batch_what_is_counted_counts():
+    rng = np.random.default_rng(0)
+    moments, seen = Moments.init((2,)), []
+    for size in (1, 4, 2):
+        batch, counted = rng.normal(2, 3, (5, 2)), rng.permutation(5) < size
+        seen.append(batch[counted])
+        moments = moments.update(jnp.asarray(batch, jnp.float32), jnp.asarray(counted))
+    everything = np.concatenate(seen)
+    np.testing.assert_allclose(moments.count, 7, rtol=1e-4)
+    np.testing.assert_allclose(moments.mean, everything.mean(0), rtol=1e-3)
+    np.testing.assert_allclose(moments.variance, everything.var(0), rtol=1e-3)
+
+
 @settings(max_examples=25, deadline=None)
 @given(st.lists(st.sampled_from([1, 2, 5]), min_size=1, max_size=6), st.integers(0, 2**32 - 1))
 def test_how_the_data_are_cut_into_batches_does_not_matter(sizes, seed):

@@ -182,6 +182,6 @@ def test_what_outlasts_an_episode_reaches_training_and_evaluation():
     )
     later = eqx.tree_at(lambda s: s.collector.env_state, fresh, collector.env_state)
     returns = [
-        evaluate(algorithm, s, jax.random.key(0), jnp.asarray(0), episodes=3, greedy=True) for s in (fresh, later)
+        evaluate(algorithm, s, jax.random.key(0), jnp.asarray(0), episodes=3, greedy=True)[0] for s in (fresh, later)
     ]
     assert [r.tolist() for r in returns] == [[1.0] * 3, [0.0] * 3]

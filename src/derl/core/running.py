@@ -18,12 +18,13 @@ class Moments(eqx.Module):
         """Before any data: mean 0, variance 1, with the weight of a negligible pseudo-observation."""
         return Moments(jnp.zeros(shape), jnp.ones(shape), jnp.asarray(1e-4))
 
-    def update(self, batch: Float[Array, " batch *shape"]) -> "Moments":
-        """Take in a batch (its first axis is averaged over)."""
-        n = batch.shape[0]
+    def update(self, batch: Float[Array, " batch *shape"], counted: Bool[Array, " batch"] | None = None) -> "Moments":
+        """Take in a batch (its first axis is averaged over), or of it what is `counted`, which must not be nothing."""
+        n = batch.shape[0] if counted is None else counted.sum()
+        where = None if counted is None else counted.reshape(-1, *[1] * (batch.ndim - 1))
         total = self.count + n
-        delta = batch.mean(0) - self.mean
-        square = self.variance * self.count + batch.var(0) * n + delta**2 * self.count * n / total
+        delta = batch.mean(0, where=where) - self.mean
+        square = self.variance * self.count + batch.var(0, where=where) * n + delta**2 * self.count * n / total
         return Moments(self.mean + delta * n / total, square / total, total)
 
     def standardise(self, x: Float[Array, "*batch"], clip: float = 10.0) -> Float[Array, "*batch"]:

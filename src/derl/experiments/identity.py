@@ -23,6 +23,7 @@ ADDED = {
     "capped": True,
     "mixture": 0.0,
     "stale_segments": False,
+    "evaluation_statistics": "training",
     "mixture_floor": -3.0,
     "mixture_weight": 1.0,
 }

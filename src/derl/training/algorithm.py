@@ -69,6 +69,8 @@ class Algorithm(eqx.Module):
     """Whether the explorer and the exploiter are constrained at all: a weight of 0 should cost nothing."""
     mixes: bool = eqx.field(default=False, static=True)
     """Whether both policies act together in some episodes."""
+    own_statistics: bool = eqx.field(default=False, static=True)
+    """Whether evaluations normalise observations by statistics of their own."""
 
     @property
     def rollout_length(self) -> int:

@@ -32,6 +32,9 @@ class Protocol:
     """Episodes in each evaluation."""
     evaluation: Literal["greedy", "sampled"] = "greedy"
     """Whether the evaluated policy takes its most valued action or samples."""
+    evaluation_statistics: Literal["training", "own"] = "training"
+    """Which statistics normalise observations in evaluations: training's, or those of all evaluations so far, as in the
+    paper's code."""
 
     def check(self) -> None:
         """Raise a `DerlError` if a setting makes no sense."""
@@ -139,6 +142,11 @@ class Config:
             "an explorer that recomputes its bonus needs observations as they are: turn normalise_observations off",
         )
         require(
+            self.normalise_observations or self.protocol.evaluation_statistics == "training",
+            "Protocol: statistics are for normalised observations: set evaluation_statistics to training, or turn "
+            "normalise_observations on",
+        )
+        require(
             self.env is None or not self.env_options,
             f"{self.task} is an environment object: give it its options where you make it, not as env_options",
         )
@@ -158,6 +166,7 @@ class Config:
             self.normalise_rewards,
             (alphas[0] != 0, alphas[1] != 0),
             self.decoupling.mixture != 0,
+            self.protocol.evaluation_statistics == "own",
         )
 
     def with_value(self, path: str, value: Any) -> "Config":

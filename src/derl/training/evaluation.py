@@ -3,16 +3,18 @@
 from collections.abc import Callable
 from typing import Any, Literal, NamedTuple, get_args
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, Shaped
 
 from derl.agents.base import Clock
 from derl.core.errors import UnknownNameError
+from derl.core.running import Moments
 from derl.envs.base import AnyEnvironment
 from derl.training.algorithm import Algorithm
 from derl.training.collection import sample_actions
-from derl.training.loop import encode
+from derl.training.loop import as_vector, encode
 from derl.training.state import RunState
 
 Seat = Literal["exploiter", "explorer"]
@@ -86,12 +88,55 @@ def evaluate(
     episodes: int,
     greedy: bool,
     seat: Seat = "exploiter",
-) -> Float[Array, " episodes"]:
-    """Undiscounted returns of a seat's policy. A baseline has only an explorer, which then is what is evaluated.
+) -> tuple[Float[Array, " episodes"], Moments | None]:
+    """Undiscounted returns of a seat's policy, and the statistics of evaluations that have their own.
 
-    Episodes are played as if the copies that train had ended theirs, which matters only where something outlasts them.
+    A baseline has only an explorer, which then is what is evaluated. Episodes are played as if the copies that train
+    had ended theirs, which matters only where something outlasts them.
     """
+    if algorithm.own_statistics:
+        return evaluate_in_step(algorithm, state, key, clock, episodes=episodes, greedy=greedy, seat=seat)
     act = policy_of(algorithm, state, clock, seat, greedy)
     copies = jax.tree.map(lambda x: x[jnp.arange(episodes) % algorithm.num_envs], state.collector.env_state)
     keys = jax.random.split(key, episodes)
-    return jax.vmap(lambda k, last: play_episode(algorithm.env, act, k, last).total)(keys, copies)
+    return jax.vmap(lambda k, last: play_episode(algorithm.env, act, k, last).total)(keys, copies), None
+
+
+def evaluate_in_step(
+    algorithm: Algorithm,
+    state: RunState,
+    key: PRNGKeyArray,
+    clock: Clock,
+    *,
+    episodes: int,
+    greedy: bool,
+    seat: Seat,
+) -> tuple[Float[Array, " episodes"], Moments]:
+    """`evaluate` in as many copies as train, which step together: what one of them sees changes how all see it.
+
+    Observations are normalised by what evaluations have seen so far, the present ones among it.
+    """
+    env, copies, known = algorithm.env, algorithm.num_envs, state.evaluation_moments
+    assert known is not None
+
+    def step(carry, key):
+        env_state, obs, alive, moments = carry
+        act_key, step_key = jax.random.split(key)
+        seen = moments.update(as_vector(env.spec, obs), alive)
+        moments = jax.tree.map(lambda new, old: jnp.where(alive.any(), new, old), seen, moments)
+        view = eqx.tree_at(lambda s: s.obs_moments, state, moments)
+        actions = policy_of(algorithm, view, clock, seat, greedy)(act_key, obs)
+        env_state, answer = jax.vmap(env.step)(jax.random.split(step_key, copies), env_state, actions)
+        reward = jnp.where(alive, answer.reward, 0.0)
+        return (env_state, answer.obs, alive & ~(answer.terminated | answer.truncated), moments), reward
+
+    def play(moments, key):
+        reset_key, key = jax.random.split(key)
+        env_state, obs = jax.vmap(env.restart)(jax.random.split(reset_key, copies), state.collector.env_state)
+        start = (env_state, obs, jnp.ones(copies, bool), moments)
+        (*_, moments), rewards = jax.lax.scan(step, start, jax.random.split(key, env.max_episode_steps))
+        return moments, rewards.sum(0)
+
+    rounds = jax.random.split(key, -(-episodes // copies))
+    moments, totals = jax.lax.scan(play, known, rounds)
+    return totals.reshape(-1)[:episodes], moments

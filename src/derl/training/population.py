@@ -12,6 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
+from derl.core.running import Moments
 from derl.training.algorithm import Algorithm
 from derl.training.evaluation import evaluate
 from derl.training.loop import init_run, metric_names, step_run
@@ -72,10 +73,16 @@ class Population:
         """Iterations `start` to `stop` of every run. Consumes `state`."""
         return _advance(self.algorithm, state, jnp.asarray(start, jnp.int32), jnp.asarray(stop, jnp.int32))
 
-    def evaluate(self, state: RunState, clock: int, index: int, *, episodes: int, greedy: bool, seat="exploiter"):
-        """Returns of evaluation number `index`: an array of runs x episodes. Does not disturb training."""
+    def evaluate(
+        self, state: RunState, clock: int, index: int, *, episodes: int, greedy: bool, seat="exploiter"
+    ) -> tuple[RunState, np.ndarray]:
+        """Evaluation number `index`: returns as an array of runs x episodes. It does not disturb training: the state it
+        gives back differs only in what evaluations keep for themselves."""
         run = partial(_evaluate, episodes=episodes, greedy=greedy, seat=seat)
-        return np.asarray(run(self.algorithm, state, jnp.asarray(clock, jnp.int32), jnp.asarray(index, jnp.int32)))
+        returns, moments = run(self.algorithm, state, jnp.asarray(clock, jnp.int32), jnp.asarray(index, jnp.int32))
+        if moments is not None:
+            state = eqx.tree_at(lambda s: s.evaluation_moments, state, moments)
+        return state, np.asarray(returns)
 
     def read(self, state: RunState, iterations: int) -> tuple[RunState, dict[str, np.ndarray]]:
         """The mean of each metric since the last reading, and a state whose totals start anew."""
@@ -131,7 +138,7 @@ def _evaluate(
     episodes: int,
     greedy: bool,
     seat: str,
-) -> Float[Array, "P episodes"]:
+) -> tuple[Float[Array, "P episodes"], Moments | None]:
     def one(a, s):
         # A stream of its own (the clock never reaches these numbers), so that evaluating changes nothing in training.
         key = jax.random.fold_in(jax.random.fold_in(s.key, 2**31 - 1), index)

@@ -29,6 +29,8 @@ class RunState(eqx.Module):
     """The rollouts before the newest that the exploiter still learns from."""
     segments: SegmentReplay | None
     obs_moments: Moments | None
+    evaluation_moments: Moments | None
+    """Of the observations in evaluations, where these are normalised by statistics of their own."""
     reward_scale: RewardScale | None
     visits: Int[Array, " states"] | None
     """How often the explorer was in each state, where states can be counted."""
@@ -46,6 +48,8 @@ def blank_run(algorithm: Algorithm, key: PRNGKeyArray) -> RunState:
     exploiter = algorithm.exploiter
     countable = isinstance(spec.observation, Discrete)
     recent, segments = data_buffers(algorithm)
+    space = agent_spec.observation
+    moments = Moments.init(space.shape) if algorithm.normalise_observations and isinstance(space, Box) else None
     return RunState(
         key=run_key,
         collector=start_collector(algorithm.env, env_key, envs, algorithm.mixes),
@@ -55,9 +59,8 @@ def blank_run(algorithm: Algorithm, key: PRNGKeyArray) -> RunState:
         exploiter=None if exploiter is None else exploiter.init(exploiter_key, agent_spec, envs, length),
         recent=recent,
         segments=segments,
-        obs_moments=Moments.init(agent_spec.observation.shape)
-        if isinstance(agent_spec.observation, Box) and algorithm.normalise_observations
-        else None,
+        obs_moments=moments,
+        evaluation_moments=moments if algorithm.own_statistics else None,
         reward_scale=RewardScale.init(envs) if algorithm.normalise_rewards else None,
         visits=jnp.zeros(spec.observation.size, jnp.int32) if countable else None,
         totals=jnp.zeros(0),

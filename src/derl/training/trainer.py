@@ -250,8 +250,8 @@ class Trainer:
         number = self.evaluations.index(self.clock) + 1
 
         def one(i: int):
-            returns = self.populations[i].evaluate(self.states[i], self.clock, number, **self.evaluation)
-            state, metrics = self.populations[i].read(self.states[i], self.clock - self.read_at)
+            state, returns = self.populations[i].evaluate(self.states[i], self.clock, number, **self.evaluation)
+            state, metrics = self.populations[i].read(state, self.clock - self.read_at)
             return state, returns, metrics
 
         results = list(pool.map(one, range(len(self.populations))))

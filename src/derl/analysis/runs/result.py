@@ -102,7 +102,7 @@ class Result:
         population = Population([run.config.algorithm() for run in self.runs], [run.seed for run in self.runs])
         # Training numbers its evaluations from 1 on: these have numbers that it never uses.
         options: dict[str, Any] = {"episodes": episodes, "greedy": deterministic, "seat": seat}
-        return population.evaluate(self.state, self.clock, -1 - seed, **options)
+        return population.evaluate(self.state, self.clock, -1 - seed, **options)[1]
 
     def save(self, folder: str | Path) -> Path:
         """Keep a result that was trained without `out`: `derl.load(folder)` gives it back. The folder must be new."""
