@@ -128,8 +128,8 @@ def test_the_exploiter_learns_from_the_newest_rollouts_in_order(explorer, exploi
             continue
         newest = range(clock + 1 - window, clock + 1)
         assert_joined(exploited.data, [records[i][0].data for i in newest])
-        # Each rollout is compared with the policy that acted in it, or with the explorer just after its update.
-        updates = [i + (denominator == "updated") for i in newest]
+        # Each rollout is compared with the policy that acted in it, or all with the explorer as it is by now.
+        updates = [clock + 1 if denominator == "updated" else i for i in newest]
         expected = np.repeat([log_policy(n) for n in updates], explorer, axis=0)[:, None]
         np.testing.assert_allclose(
             exploited.data.behaviour, np.broadcast_to(expected, (explorer * window, ENVS, 2)), atol=1e-6

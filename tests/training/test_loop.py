@@ -62,15 +62,18 @@ def test_every_other_update_may_see_stale_steps():
         state = learnt[0]
 
 
-def test_replay_keeps_the_policy_that_acted():
+@pytest.mark.parametrize("rollouts", [1, 2])
+def test_replay_keeps_the_policy_that_acted(rollouts):
     """DeA2C divides by the explorer after its update, but not where it learns from what was done long ago."""
     config = recipe("dea2c-count", "DeepSea-5").with_value("explorer.learning_rate", 0.3)
-    config = config.with_value("decoupling.replay_segments", 4)
+    config = config.with_value("decoupling.replay_segments", 4).with_value("exploiter.n_steps", 5 * rollouts)
     assert config.decoupling.denominator == "updated"
     algorithm = config.algorithm()
-    state, _ = eqx.filter_jit(iterate)(algorithm, init_run(algorithm, jax.random.key(0)), jnp.asarray(0))
+    state = init_run(algorithm, jax.random.key(0))
+    for clock in range(rollouts):
+        state, _ = eqx.filter_jit(iterate)(algorithm, state, jnp.asarray(clock))
     # At first both actions are all but equally probable.
-    np.testing.assert_allclose(state.segments.ring.data.behaviour[0], np.log(0.5), atol=0.01)
+    np.testing.assert_allclose(state.segments.ring.data.behaviour[rollouts - 1][:5], np.log(0.5), atol=0.01)
 
 
 @pytest.mark.parametrize("n_steps", [1, 2, 5])

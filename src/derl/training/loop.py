@@ -187,15 +187,14 @@ def update_exploiter(
     """The exploiter learns from the explorer's rollouts, with the extrinsic reward, every T_Dec rollouts."""
     exploiter, decoupling = algorithm.exploiter, algorithm.decoupling
     assert exploiter is not None
-    # Whatever is kept for later is kept with the policy that acted; the updated one never produced these steps.
     state = eqx.tree_at(
         lambda s: s.exploiter, state, exploiter.observe(state.exploiter, clock, experience), is_leaf=lambda x: x is None
     )
-    acted = experience
+    state, experience = gather_data(algorithm, state, clock, experience)
     if decoupling.denominator == "updated":
+        # Only now: what is kept is kept with the policy that acted, for the updated one never produced these steps.
         log_mu = algorithm.explorer.log_probs(state.explorer, experience.rollout.obs, clock)
         experience = Experience(experience.rollout, jax.lax.stop_gradient(log_mu))
-    state, experience = gather_data(algorithm, state, clock, experience, acted)
 
     def draw(key):
         data = experience
@@ -219,13 +218,8 @@ def update_exploiter(
     return eqx.tree_at(lambda s: s.exploiter, state, learnt), metrics
 
 
-def gather_data(
-    algorithm: Algorithm, state: RunState, clock: Clock, newest: Experience, acted: Experience
-) -> tuple[RunState, Experience]:
-    """The newest rollouts the exploiter learns from, which are also kept if it has a replay of them.
-
-    `acted` is the newest one with the policy that acted in it.
-    """
+def gather_data(algorithm: Algorithm, state: RunState, clock: Clock, newest: Experience) -> tuple[RunState, Experience]:
+    """The newest rollouts the exploiter learns from, which are also kept if it has a replay of them."""
     experience = newest
     if algorithm.window > 1:
         experience = sequences([*state.recent, newest], algorithm.segment_rollouts)
@@ -234,8 +228,7 @@ def gather_data(
             experience = jax.tree.map(partial(jnp.where, clock % 2 == 0), stale, experience)
         state = eqx.tree_at(lambda s: s.recent, state, (*state.recent[1:], newest))
     if state.segments is not None:
-        kept = acted if algorithm.window == 1 else experience
-        state = eqx.tree_at(lambda s: s.segments, state, state.segments.keep(clock, kept))
+        state = eqx.tree_at(lambda s: s.segments, state, state.segments.keep(clock, experience))
     return state, experience
 
 
