@@ -74,7 +74,12 @@ def test_a_policy_sees_what_evaluations_know_not_what_training_does():
     assert (by_itself == 0).all()
 
 
-SHORT = {"protocol__episodes": 120, "protocol__evaluate_every": 20, "explorer__hidden": (8,)}
+SHORT = {
+    "protocol__episodes": 120,
+    "protocol__evaluate_every": 20,
+    "explorer__hidden": (8,),
+    "normalise_observations": True,
+}
 
 
 def test_they_change_evaluations_and_nothing_else():
