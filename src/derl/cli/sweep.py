@@ -12,11 +12,11 @@ import tyro
 from rich.console import Group
 from rich.live import Live
 from rich.markup import escape
-from rich.progress_bar import ProgressBar
 from rich.table import Table
+from rich.text import Text
 
 from derl.analysis.measures.curves import summarise
-from derl.cli.display import compact, console, duration, show_table
+from derl.cli.display import GAP, Field, ProgressLine, compact, console, duration, show_table
 from derl.cli.modules import imported_modules
 from derl.cli.train import parse_seeds
 from derl.core.errors import require
@@ -92,25 +92,29 @@ def show_plan(experiment: Experiment, plan: Plan) -> None:
     )
 
 
-def progress_view(title: str, p: SweepProgress) -> Group:
-    """The live display of a sweep."""
-    head = Table.grid(padding=(0, 2))
-    cells = [
-        ("runs", f"{p.done}/{p.runs}"),
-        ("steps/s", compact(p.steps_per_second)),
-        ("left", duration(p.seconds_left)),
+def progress_fields(p: SweepProgress) -> list[Field]:
+    """What to tell of a sweep, by name."""
+    fields = [
+        Field("runs", f"{p.done}/{p.runs}", 1),
+        Field("steps/s", compact(p.steps_per_second), 3),
+        Field("left", duration(p.seconds_left), 2),
     ]
-    cells += [("failed", str(p.failed))] if p.failed else []
-    bar = ProgressBar(total=max(p.total_steps, 1), completed=p.steps, width=24)
-    head.add_row(title, bar, *[f"[dim]{name}[/] [bold]{text}[/]" for name, text in cells])
-    return Group(head, *[f"  [dim]{text}[/]" for text in p.running])
+    return fields + ([Field("failed", str(p.failed), 0)] if p.failed else [])
+
+
+def progress_view(title: str, p: SweepProgress) -> Group:
+    """The live display of a sweep: how far it is, and what the workers are at."""
+    head = ProgressLine(title, p.steps, p.total_steps, progress_fields(p))
+    # A job's recipe and task come first in its title: what is cut off is the end of its settings.
+    jobs = [Text(f"  {text}", "dim", no_wrap=True, overflow="ellipsis") for text in p.running]
+    return Group(head, *jobs)
 
 
 @contextmanager
 def showing_sweep(title: str) -> Iterator:
     """Shows a sweep's progress: live on a terminal, else a line now and then."""
     if console.is_terminal:
-        with Live(f"{title}  starting…", console=console, refresh_per_second=4) as live:
+        with Live(Text(f"{title}{GAP}starting…"), console=console, refresh_per_second=4) as live:
             yield lambda p: live.update(progress_view(title, p))
         return
     shown, done = -60.0, -1
@@ -119,9 +123,7 @@ def showing_sweep(title: str) -> Iterator:
         nonlocal shown, done
         if time.monotonic() - shown > 10 and (p.done != done or time.monotonic() - shown > 60):
             shown, done = time.monotonic(), p.done
-            failed = f"  failed {p.failed}" if p.failed else ""
-            text = f"runs {p.done}/{p.runs}  steps/s {compact(p.steps_per_second)}  left {duration(p.seconds_left)}"
-            console.print(f"{title}  {text}{failed}", soft_wrap=True)
+            console.print(GAP.join((title, *map(str, progress_fields(p)))), markup=False, soft_wrap=True)
 
     yield line
 
