@@ -1,9 +1,11 @@
 """`derl bench` without the measuring: what becomes of its file, and its mistakes."""
 
 import importlib.util
+import io
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 from derl.cli import bench
 from derl.cli.main import main
@@ -85,6 +87,19 @@ def test_a_file_of_something_else_is_refused_before_anything_is_measured(fake, t
     assert main(["bench", "--recipes"]) == 2
     assert "--recipes needs at least one" in capsys.readouterr().err
     assert fake == []
+
+
+def test_a_narrow_terminal_has_fewer_columns_but_whole_numbers(fake, monkeypatch):
+    """At 80 columns the numbers were broken in two: "294,78" and "8" below it."""
+    output = io.StringIO()
+    narrow = Console(file=output, force_terminal=True, width=80, highlight=False, color_system=None)
+    monkeypatch.setattr("derl.cli.display.console", narrow)
+    fake += [None] * 123_456
+    assert main(["bench", "--recipes", "a2c-hash-count", "--tasks", "Hallway-30-30", "--populations", "64"]) == 0
+    head, line, note = [text for text in output.getvalue().splitlines() if "environment steps" not in text]
+    assert line.split() == ["a2c-hash-count", "Hallway-30-30", "64", "123,457,000", "2", "3.00", "4.0", "91926x"]
+    assert head.split()[-3:] == ["compile", "s", "reference"]
+    assert note == "no room for: peak MB, state MB"
 
 
 def test_the_document_s_table_takes_any_recipe(monkeypatch, tmp_path):

@@ -82,6 +82,25 @@ def test_the_table_of_a_sweep_shows_what_was_varied(terminal, capsys, monkeypatc
     assert all(word in text for word in ("bonus.scale=0.1", "bonus.scale=10", "Hallway-10-10"))
     lines = text.rstrip().splitlines()
     assert all(len(line) <= 80 for line in lines) if terminal else len(lines) == 4
+    # What there is no room for is left out whole, and said: a column cut through its middle reads as another number.
+    shown = [name for name in ("interval", "maximum", "final") if name in "".join(lines[:-1])]
+    assert shown == (["maximum", "final"] if terminal else ["interval", "maximum", "final"])
+    assert (lines[-1] == "no room for: 95 % interval") == terminal
+    assert text.count("1.00 ± 0.00") == 2
+
+
+def test_a_terminal_with_a_little_less_room_loses_one_column(monkeypatch):
+    output = io.StringIO()
+    console = Console(file=output, force_terminal=True, width=80, highlight=False, color_system=None)
+    monkeypatch.setattr("derl.cli.display.console", console)
+    cases = product(["DeepSea-6"], ["dea2c-count"], vary={"bonus.scale": [0.1]})
+    row = {"run": 0, "seed": 0, "recipe": "dea2c-count", "task": "DeepSea-6", "setting": cases[0].setting}
+    row |= {"evaluation": 1, "steps": 10, "episodes": 1.0, "return": 0.5, "failed_at_step": None}
+    frame = pl.DataFrame([row], infer_schema_length=None)
+    show_returns(Experiment("mine", (Part((*cases, *product(["DeepSea-6"], ["a2c"])), (0,)),)), frame)
+    words = output.getvalue().split()
+    assert words[-3:] == ["95", "%", "interval"]
+    assert {"maximum", "final", "bonus.scale=0.1"} < set(words)
 
 
 def test_a_dry_run_tells_what_is_left_and_does_nothing(done, capsys):

@@ -110,9 +110,9 @@ def main(args: list[str]) -> None:
         os.sched_setaffinity(0, {sorted(os.sched_getaffinity(0))[0]})
     configs = [recipe(name, task) for name in command.recipes for task in command.tasks]
     columns = ("recipe", "task", "runs", "steps/s", "bare", "overhead", "compile s", "state MB", "peak MB", "reference")
-    table = Table(box=None, header_style="bold")
+    table = Table(box=None, header_style="bold", padding=(0, 1, 0, 0), pad_edge=False)
     for name in columns:
-        table.add_column(name, justify="left" if name in ("recipe", "task") else "right")
+        table.add_column(name, justify="left" if name in ("recipe", "task") else "right", no_wrap=True)
     rows: list[Measurement] = []
     try:
         for config, population in itertools.product(configs, command.populations):
@@ -124,6 +124,6 @@ def main(args: list[str]) -> None:
                 write(command.out, together(before, rows))
     finally:
         # Interrupted, too: the whole table takes half an hour.
-        show_table(table)
+        show_table(table, spare=("peak MB", "state MB", "compile s", "bare", "overhead", "reference"))
     note = "steps/s and bare: environment steps per second of all runs, on one core; see docs/performance.md"
     console.print(note, soft_wrap=True)

@@ -26,17 +26,50 @@ LONG_BAR, SHORT_BAR = 24, 8
 """Columns of a progress bar: what it has, and below what it is left out."""
 
 
-def show_table(table: Table) -> None:
-    """Print a table. A terminal wraps what is too long for it; a pipe or a file gets every line whole."""
+def show_table(table: Table, spare: Sequence[str] = ()) -> None:
+    """Print a table. A terminal wraps what is too long for it; a pipe or a file gets every line whole.
+
+    A terminal too narrow for that has the columns in `spare` left out, the first one first.
+    """
     for column in table.columns:
         # What does not fit goes on in the next line: an ellipsis would hide what tells one line from another.
         column.overflow = "fold"
-    if console.is_terminal:
-        console.print(table)
+    whole = console.options.update(max_width=WIDEST)
+    if not console.is_terminal:
+        # A console prints nothing wider than it is itself.
+        width = Measurement.get(console, whole, table).maximum
+        Console(file=console.file, width=width, highlight=False).print(table)
         return
-    whole = Measurement.get(console, console.options.update(max_width=WIDEST), table).maximum
-    # A console prints nothing wider than it is itself.
-    Console(file=console.file, width=whole, highlight=False).print(table)
+    gone = []
+    while len(gone) < len(spare) and least_width(table) > console.width:
+        gone.append(spare[len(gone)])
+        leave_out(table, gone[-1])
+    if least_width(table) > console.width:
+        for column in table.columns:
+            # Broken anywhere, but not cut off: half a number reads as another one.
+            column.no_wrap, column.min_width = False, None
+    console.print(table)
+    if gone:
+        console.print(f"[dim]no room for: {', '.join(gone)}[/]", soft_wrap=True)
+
+
+def least_width(table: Table) -> int:
+    """Columns a table needs if all is wrapped that may be. (Rich's own measure breaks also what may not.)"""
+    _, right, _, left = table.padding
+    width = len(table.columns) * (left + right) - (0 if table.pad_edge else left + right)
+    whole = console.options.update(max_width=WIDEST)
+    for column in table.columns:
+        sizes = [Measurement.get(console, whole, cell) for cell in (column.header, *column.cells)]
+        width += max(size.maximum if column.no_wrap else size.minimum for size in sizes)
+    return width
+
+
+def leave_out(table: Table, name: str) -> None:
+    """Take a column out of a table."""
+    table.columns = [column for column in table.columns if column.header != name]
+    for place, column in enumerate(table.columns):
+        # By which a table knows its last column, which has no padding.
+        column._index = place
 
 
 def compact(number: float) -> str:

@@ -202,15 +202,15 @@ def show_returns(experiment: Experiment, frame: pl.DataFrame) -> None:
         padding=(0, 1, 0, 0),
         pad_edge=False,
     )
-    # The setting is what a sweep is about: on a narrow terminal all else is wrapped before it.
+    # The setting is what a sweep is about: on a narrow terminal all else is wrapped or left out before it.
     longest = max((len(word) for row in rows for word in row[2].split()), default=0)
     for name in ("recipe", "task"):
         table.add_column(name, no_wrap=True)
     table.add_column("setting", min_width=longest)
     for name in ("runs", "average return", "95 % interval", "maximum", "final"):
-        table.add_column(name, justify="right", no_wrap=name in ("runs", "maximum", "final"))
+        table.add_column(name, justify="right", no_wrap=True)
     for row in rows:
         table.add_row(*row)
-    show_table(table)
+    show_table(table, spare=("95 % interval", "maximum", "final", "runs"))
     if failed:
         console.print(f"[red]{failed} runs failed: their numbers were no longer finite[/]", soft_wrap=True)
