@@ -114,6 +114,8 @@ def test_other_parts_and_varied_numbers(tmp_path):
         (["resume", "nowhere"], "not a run folder"),
         (["evaluate", "nowhere"], "not a run folder"),
         (["bench", "--recipes", "a2c-cont"], "did you mean a2c-count"),
+        (["--import"], "--import needs the name of a module"),
+        (["train", "DeepSea-10", "--recipe", ""], "unknown recipe ''"),
     ],
 )
 def test_bad_input_gets_one_line_and_costs_nothing(args, message, tmp_path, monkeypatch, capsys):

@@ -11,7 +11,7 @@ from derl.cli.display import Progress, Shower, percent, showing
 from derl.experiments.sweep import SweepProgress
 
 TITLE = "DeepSea-10 dea2c-count"
-EVERYTHING = ("steps/s 466k", "episodes 12.3k", "explorer -0.15", "exploiter -0.14", "left 10:02:03", "failed 2")
+EVERYTHING = ("steps/s 466k", "episodes 12.3k", "explorer −0.15", "exploiter −0.14", "left 10:02:03", "failed 2")
 
 
 def progress(**changes) -> Progress:
@@ -84,6 +84,11 @@ def test_a_long_title_is_cut_and_brackets_are_no_markup():
     assert [len(line) <= 60 for line in long] == [True, True]
     assert long[0].startswith("[red]Room[/]-10-10 x")
     assert long[0].endswith("…   45%")
+
+
+def test_a_return_that_rounds_to_zero_has_no_sign():
+    assert (display.value(-0.001), display.value(-0.01), display.value(float("nan"))) == ("0.00", "−0.01", "–")
+    assert display.spread(-0.004, 0.0) == "0.00 ± 0.00"
 
 
 def test_what_is_not_done_is_not_100_percent():

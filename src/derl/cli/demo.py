@@ -10,7 +10,7 @@ from rich.table import Table
 from derl.analysis.figures.run import plot_comparison, plot_decoupling
 from derl.analysis.runs.result import Result
 from derl.api import train
-from derl.cli.display import console, duration, showing
+from derl.cli.display import console, duration, showing, spread, value
 from derl.core.errors import require
 from derl.experiments.paper import published, row_name
 from derl.training.recipes import recipe
@@ -45,10 +45,10 @@ def compare(results: list[Result]) -> Table:
         best = published(f"tab:{family}_max_returns", config.recipe, config.task)
         table.add_row(
             row_name(config.recipe),
-            f"{row['average']:.2f} ± {row['average_std']:.2f}",
-            f"{mean.mean:.2f} ± {mean.std:.2f}" if mean else "–",
-            f"{row['maximum']:.2f}",
-            f"{best.mean:.2f}" if best else "–",
+            spread(row["average"], row["average_std"]),
+            spread(mean.mean, mean.std) if mean else "–",
+            value(row["maximum"]),
+            value(best.mean) if best else "–",
         )
     return table
 

@@ -14,6 +14,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from derl.analysis.measures.numbers import signed
 from derl.analysis.runs.result import Result
 from derl.training.trainer import Progress
 
@@ -101,7 +102,12 @@ def tell_failures(result: Result, runs: Iterable[int] | None = None) -> None:
 
 def value(x: float) -> str:
     """A return for display."""
-    return "–" if math.isnan(x) else f"{x:.2f}"
+    return "–" if math.isnan(x) else signed(x)
+
+
+def spread(mean: float, deviation: float) -> str:
+    """A mean with its standard deviation, for display."""
+    return f"{value(mean)} ± {value(deviation)}"
 
 
 class Field(NamedTuple):

@@ -78,7 +78,10 @@ def main(argv: list[str] | None = None) -> int:
     """Run a command; the value is the exit code."""
     args = sys.argv[1:] if argv is None else argv
     modules = []
-    while len(args) > 1 and args[0] == "--import":
+    while args and args[0] == "--import":
+        if len(args) == 1:
+            fail("--import needs the name of a module, and a command after it")
+            return 2
         modules.append(args[1])
         args = args[2:]
     if not args or args[0] in ("-h", "--help"):

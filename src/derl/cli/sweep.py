@@ -16,7 +16,7 @@ from rich.table import Table
 from rich.text import Text
 
 from derl.analysis.measures.curves import summarise
-from derl.cli.display import GAP, Field, ProgressLine, compact, console, duration, show_table
+from derl.cli.display import GAP, Field, ProgressLine, compact, console, duration, show_table, spread, value
 from derl.cli.modules import imported_modules
 from derl.cli.train import parse_seeds
 from derl.core.errors import require
@@ -191,9 +191,9 @@ def show_returns(experiment: Experiment, frame: pl.DataFrame) -> None:
         own = {name: value for name, value in parse_setting(row["setting"]).items() if name not in shared}
         runs = f"{row['runs']}" + (f", {row['failed']} failed" if row["failed"] else "")
         labels = (row["recipe"], row["task"], setting_text(own), runs)
-        average = f"{row['average']:.2f} ± {row['average_std']:.2f}"
-        interval = f"{row['low']:.2f} to {row['high']:.2f}"
-        rows.append((*labels, average, interval, f"{row['maximum']:.2f}", f"{row['final']:.2f}"))
+        average = spread(row["average"], row["average_std"])
+        interval = f"{value(row['low'])} to {value(row['high'])}"
+        rows.append((*labels, average, interval, value(row["maximum"]), value(row["final"])))
     table = Table(
         box=None,
         header_style="bold",
