@@ -13,6 +13,7 @@ from derl.api import train
 from derl.cli.display import console, duration, showing, spread, value
 from derl.core.errors import require
 from derl.experiments.paper import published, row_name
+from derl.training.config import Config
 from derl.training.recipes import recipe
 
 
@@ -30,6 +31,11 @@ class Demo:
     """Training episodes of each seed."""
     out: Path | None = None
     """Where runs and pictures go; by default a folder named after the time, below runs/."""
+
+    def config(self, name: str) -> Config:
+        """What to train, with at least one evaluation."""
+        config = recipe(name, self.task).with_value("protocol.episodes", self.episodes)
+        return config.with_value("protocol.evaluate_every", min(config.protocol.evaluate_every, self.episodes))
 
 
 def compare(results: list[Result]) -> Table:
@@ -57,12 +63,13 @@ def main(args: list[str]) -> None:
     """Train, compare, draw."""
     command = tyro.cli(Demo, args=args, prog="derl demo")
     require(command.seeds >= 1, f"--seeds must be at least 1, not {command.seeds}")
+    require(len(command.recipes) > 0, "--recipes needs at least one recipe; see derl list")
+    require(len(set(command.recipes)) == len(command.recipes), "--recipes has a recipe twice")
+    # All of them now: a mistake in the second is not to cost the first one's training.
+    configs = {name: command.config(name) for name in command.recipes}
     out = command.out or Path("runs") / f"demo_{time.strftime('%Y%m%d-%H%M%S')}"
     begun, results = time.monotonic(), []
-    for name in command.recipes:
-        config = recipe(name, command.task).with_value("protocol.episodes", command.episodes)
-        every = min(config.protocol.evaluate_every, command.episodes)
-        config = config.with_value("protocol.evaluate_every", every)
+    for name, config in configs.items():
         with showing(f"{command.task} {row_name(name)}", config.exploiter is not None) as show:
             results.append(train(config, seeds=command.seeds, out=out / name, show=show))
         console.print(f"{row_name(name)}: done after {duration(time.monotonic() - begun)}")
