@@ -170,7 +170,7 @@ register("Corridor-3", lambda n: Hallway(n, 0))
 """
 
 
-def test_a_users_own_module_adds_tasks_and_bonuses(tmp_path, monkeypatch):
+def test_a_users_own_module_adds_tasks_and_bonuses(tmp_path, monkeypatch, capsys):
     (tmp_path / "own_parts.py").write_text(OWN_MODULE)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [*sys.path])
@@ -184,6 +184,10 @@ def test_a_users_own_module_adds_tasks_and_bonuses(tmp_path, monkeypatch):
     bonus = json.loads((tmp_path / "run" / "config.json").read_text())["config"]["bonus"]
     assert bonus["kind"] == "twice"
     assert bonus["factor"] == 3.0
+    # What to type next works, and without the module it is said what is missing.
+    assert "see it with: derl --import own_parts plot run, derl --import own_parts watch run" in capsys.readouterr().out
+    assert main(["evaluate", "run"]) == 2
+    assert "derl --import MODULE evaluate ..." in capsys.readouterr().err
     assert main(["--import", "no_such_module", "list"]) == 2
 
 

@@ -35,6 +35,8 @@ COMMANDS = {
 INTERRUPTED = "interrupted; what was last saved is intact"
 PLANNING = ("report", "list", "reproduce", "sweep", "status", "store")
 """Commands that train nothing themselves: what they start, or nobody, needs the accelerator."""
+READING = ("resume", "evaluate", "watch", "plot")
+"""Commands that read a run folder."""
 
 
 @contextlib.contextmanager
@@ -96,6 +98,12 @@ def main(argv: list[str] | None = None) -> int:
     except Interrupted as error:
         fail(str(error))
         return 130
+    except UnknownNameError as error:
+        # A run folder names its parts, and who reads it need not know that some are of a module.
+        own = args[0] in READING and not modules
+        hint = f" (if it is of your own: derl --import MODULE {args[0]} ...)" if own else ""
+        fail(f"{error}{hint}")
+        return 2
     except DerlError as error:
         fail(str(error))
         return 2

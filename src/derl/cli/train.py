@@ -15,6 +15,7 @@ from derl.analysis.runs.result import Result
 from derl.api import DEFAULT_RECIPE, train
 from derl.bonuses.base import AnyBonus
 from derl.cli.display import console, show_table, showing, spread, tell_failures, value
+from derl.cli.modules import imported_modules
 from derl.core.errors import DerlError, require
 from derl.envs.base import AnyEnvironment
 from derl.envs.registry import family
@@ -260,7 +261,8 @@ def report(result: Result) -> None:
         console.print(f"the best possible return of {result.config.task} is {optimum:.2f}")
     if result.folder is not None:
         path = result.folder.path
-        console.print(f"saved in {path}; see it with: derl plot {path}, derl watch {path}", soft_wrap=True)
+        derl = " ".join(["derl", *(f"--import {module}" for module in imported_modules())])
+        console.print(f"saved in {path}; see it with: {derl} plot {path}, {derl} watch {path}", soft_wrap=True)
     some = len(result.failed) < len(result.runs)
     require(some, "every run failed: its numbers were no longer finite; try a smaller learning rate or bonus.scale")
 
