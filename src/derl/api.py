@@ -2,10 +2,10 @@
 
 import operator
 from collections.abc import Callable, Mapping, Sequence
-from numbers import Integral
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from derl.agents.base import AnyAgent
@@ -63,7 +63,7 @@ def configure(
 
 def plain_seeds(seeds: int | Sequence[int]) -> list[int]:
     """Seeds as plain numbers: they may come out of an array, and are written down as text."""
-    if isinstance(seeds, Integral):
+    if isinstance(seeds, int | np.integer):
         return list(count_seeds(int(seeds)))
     try:
         return [operator.index(seed) for seed in seeds]

@@ -55,7 +55,7 @@ def earlier(path: Path | None) -> list[Measurement]:
     if path is None or not path.exists():
         return []
     try:
-        frame = pl.read_csv(path).select(SCHEMA.names()).cast(dict(SCHEMA))
+        frame = pl.read_csv(path).select(SCHEMA.names()).cast(SCHEMA)
     except (pl.exceptions.PolarsError, OSError):
         raise DerlError(f"{path} holds no measurements of derl bench; give another file with --out") from None
     return [Measurement(*row) for row in frame.iter_rows()]

@@ -86,7 +86,8 @@ def show_tables(name: str, judged: list[Verdict]) -> bool:
         grid = grid_of(judged, table.label)
         if table.experiment == name and any(v.outcome != "not run" for v in grid.verdicts.values()):
             console.print(f"\n[bold]{table.title}[/]")
-            console.print(text(grid), markup=False, soft_wrap=True)
+            width = console.width if console.is_terminal else None
+            console.print(text(grid, width), markup=False, soft_wrap=True)
             shown += grid.verdicts.values()
     counts = count_outcomes(shown)
     if shown:
