@@ -5,13 +5,14 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from derl.agents.base import AnyAgent
 from derl.analysis.runs.result import Result
 from derl.bonuses.base import AnyBonus
-from derl.core.errors import require
-from derl.envs.base import AnyEnvironment
+from derl.core.errors import DerlError, require
+from derl.envs.base import AnyEnvironment, Environment
 from derl.experiments.builtin import find_experiment
 from derl.experiments.experiment import Experiment, from_data
 from derl.experiments.planner import results_of
@@ -24,6 +25,7 @@ from derl.training.folder import RunFolder
 from derl.training.members import expand
 from derl.training.recipes import recipe as make_recipe
 from derl.training.recipes import with_parts
+from derl.training.seeds import count_seeds
 from derl.training.trainer import Progress, Trainer, check_runs
 
 DEFAULT_RECIPE = "derl"
@@ -50,11 +52,34 @@ def configure(
         require(not env_options, "a configuration has its task's options: change one as env_options__NAME=value")
         config = task
     else:
+        known = isinstance(task, str | Environment)
+        require(known, f"a task is a name such as 'DeepSea-10', an Environment or a Config, not {task!r}")
         config = make_recipe(recipe or DEFAULT_RECIPE, task, **(env_options or {}))
     config = with_parts(config, explorer, exploiter, bonus)
     for name, value in settings.items():
         config = config.with_value(name.replace("__", "."), value)
     return config
+
+
+def plain_seeds(seeds: int | Sequence[int]) -> list[int]:
+    """Seeds as plain numbers: they may come out of an array, and are written down as text."""
+    if isinstance(seeds, int | np.integer):
+        return list(count_seeds(int(seeds)))
+    try:
+        return [operator.index(seed) for seed in seeds]
+    except TypeError:
+        raise DerlError(f"seeds is a number of seeds or a list of them; got {seeds!r}") from None
+
+
+def plain_values(vary: Mapping[str, Sequence[float]]) -> dict[str, list[float]]:
+    """The values of varied settings, as plain numbers for the same reason."""
+    values = {}
+    for path, some in vary.items():
+        try:
+            values[path] = [float(value) for value in some]
+        except (TypeError, ValueError):
+            raise DerlError(f"vary: {path} needs a list of numbers, not {some!r}") from None
+    return values
 
 
 def train(
@@ -79,9 +104,7 @@ def train(
     Everything else is passed to `configure`.
     """
     config = configure(task, recipe, **settings)
-    # As plain numbers: they may come out of an array, and are written down as text.
-    chosen = list(range(seeds)) if isinstance(seeds, int) else [operator.index(seed) for seed in seeds]
-    values = {path: [float(value) for value in some] for path, some in (vary or {}).items()}
+    chosen, values = plain_seeds(seeds), plain_values(vary or {})
     folder = None if out is None else RunFolder(out)
     trainer = Trainer(
         expand(config, chosen, values),

@@ -114,6 +114,11 @@ def test_other_parts_and_varied_numbers(tmp_path):
         (["resume", "nowhere"], "not a run folder"),
         (["evaluate", "nowhere"], "not a run folder"),
         (["bench", "--recipes", "a2c-cont"], "did you mean a2c-count"),
+        (["demo", "--recipes"], "--recipes needs at least one recipe"),
+        (["demo", "--recipes", "a2c", "a2c"], "a recipe twice"),
+        (["demo", "--recipes", "a2c", "a2d", "--task", "DeepSea-3"], "unknown recipe 'a2d'"),
+        (["--import"], "--import needs the name of a module"),
+        (["train", "DeepSea-10", "--recipe", ""], "unknown recipe ''"),
     ],
 )
 def test_bad_input_gets_one_line_and_costs_nothing(args, message, tmp_path, monkeypatch, capsys):
@@ -165,7 +170,7 @@ register("Corridor-3", lambda n: Hallway(n, 0))
 """
 
 
-def test_a_users_own_module_adds_tasks_and_bonuses(tmp_path, monkeypatch):
+def test_a_users_own_module_adds_tasks_and_bonuses(tmp_path, monkeypatch, capsys):
     (tmp_path / "own_parts.py").write_text(OWN_MODULE)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [*sys.path])
@@ -179,6 +184,10 @@ def test_a_users_own_module_adds_tasks_and_bonuses(tmp_path, monkeypatch):
     bonus = json.loads((tmp_path / "run" / "config.json").read_text())["config"]["bonus"]
     assert bonus["kind"] == "twice"
     assert bonus["factor"] == 3.0
+    # What to type next works, and without the module it is said what is missing.
+    assert "see it with: derl --import own_parts plot run, derl --import own_parts watch run" in capsys.readouterr().out
+    assert main(["evaluate", "run"]) == 2
+    assert "derl --import MODULE evaluate ..." in capsys.readouterr().err
     assert main(["--import", "no_such_module", "list"]) == 2
 
 

@@ -1,6 +1,5 @@
 """Sweeps, the store and its status, used as a user does."""
 
-import dataclasses
 import io
 import re
 import shutil
@@ -10,15 +9,11 @@ import polars as pl
 import pytest
 from rich.console import Console
 
-from derl.analysis.published.explaining import explaining, repeating
-from derl.analysis.published.reasons import reasons_for
-from derl.analysis.published.verdicts import Verdict
+from cli.commanding import entered, run
 from derl.cli.main import main
 from derl.cli.sweep import show_returns
 from derl.experiments.cases import Case, case_of
 from derl.experiments.experiment import Experiment, Part, product
-from derl.experiments.jobs import entry_of
-from derl.experiments.paper import cells
 from derl.experiments.planner import members_of
 from derl.experiments.pruning import is_current
 from derl.experiments.store import Entry, Store
@@ -45,12 +40,6 @@ def done(tmp_path_factory) -> Path:
     (folder / "spec.toml").write_text(SPEC)
     assert main(["sweep", str(folder / "spec.toml"), "--store", str(folder / "store")]) == 0
     return folder
-
-
-def run(capsys, *args: str) -> tuple[int, str]:
-    code = main([str(arg) for arg in args])
-    captured = capsys.readouterr()
-    return code, captured.out + captured.err
 
 
 def test_a_finished_sweep_is_not_run_again(done, capsys):
@@ -82,6 +71,25 @@ def test_the_table_of_a_sweep_shows_what_was_varied(terminal, capsys, monkeypatc
     assert all(word in text for word in ("bonus.scale=0.1", "bonus.scale=10", "Hallway-10-10"))
     lines = text.rstrip().splitlines()
     assert all(len(line) <= 80 for line in lines) if terminal else len(lines) == 4
+    # What there is no room for is left out whole, and said: a column cut through its middle reads as another number.
+    shown = [name for name in ("interval", "maximum", "final") if name in "".join(lines[:-1])]
+    assert shown == (["maximum", "final"] if terminal else ["interval", "maximum", "final"])
+    assert (lines[-1] == "no room for: 95 % interval") == terminal
+    assert text.count("1.00 ± 0.00") == 2
+
+
+def test_a_terminal_with_a_little_less_room_loses_one_column(monkeypatch):
+    output = io.StringIO()
+    console = Console(file=output, force_terminal=True, width=80, highlight=False, color_system=None)
+    monkeypatch.setattr("derl.cli.display.console", console)
+    cases = product(["DeepSea-6"], ["dea2c-count"], vary={"bonus.scale": [0.1]})
+    row = {"run": 0, "seed": 0, "recipe": "dea2c-count", "task": "DeepSea-6", "setting": cases[0].setting}
+    row |= {"evaluation": 1, "steps": 10, "episodes": 1.0, "return": 0.5, "failed_at_step": None}
+    frame = pl.DataFrame([row], infer_schema_length=None)
+    show_returns(Experiment("mine", (Part((*cases, *product(["DeepSea-6"], ["a2c"])), (0,)),)), frame)
+    words = output.getvalue().split()
+    assert words[-3:] == ["95", "%", "interval"]
+    assert {"maximum", "final", "bonus.scale=0.1"} < set(words)
 
 
 def test_a_dry_run_tells_what_is_left_and_does_nothing(done, capsys):
@@ -105,32 +113,11 @@ def test_status(done, capsys):
     assert (code, "derl store export" in out) == (2, True)
 
 
-def entered(store: Path, case: Case, seeds: int, seconds: float = 0.0, value: float = 0.0) -> None:
-    """Put runs of a case into a store that all had the same return at every evaluation."""
-    members = members_of([(case, seed) for seed in range(seeds)])
-    rows = {"evaluation": range(1, 101), "steps": range(1000, 101_000, 1000), "episodes": range(1000, 101_000, 1000)}
-    frame = pl.DataFrame({"run": 0, **rows, "return": value}).with_columns(
-        pl.lit(None, pl.Int64).alias("failed_at_step")
-    )
-    Store(store).add([entry_of(m, seconds) for m in members], [frame.with_columns(seed=m.seed) for m in members])
-
-
 def test_core_time_is_said_to_be_of_the_runs_that_have_one(tmp_path, capsys):
     entered(tmp_path, Case.of("a2c", "DeepSea-10"), 2, seconds=60.0)
     assert "2 runs, 2:00 of core time, in" in run(capsys, "status", "--store", tmp_path)[1]
     entered(tmp_path, Case.of("a2c", "DeepSea-14"), 3)
     assert "5 runs, 2:00 of core time (of 2 of them" in run(capsys, "status", "--store", tmp_path)[1]
-
-
-def test_a_dry_run_shows_what_would_explain_stored_differences(tmp_path, capsys):
-    """A number that differs and has a reason with an option: its test is a second plan."""
-    cell = next(c for c in cells() if c.table == "tab:mean_returns" and any(r.test(c.case) for r in reasons_for(c)))
-    asked = ["reproduce", "table-1", "--only", cell.case.recipe, cell.case.task, "--explain", "--dry-run", "--store"]
-    code, out = run(capsys, *asked, tmp_path)
-    assert (code, "no number differs" in out) == (0, True)
-    entered(tmp_path, cell.case, 5, value=cell.mean + 100.0)
-    code, out = run(capsys, *asked, tmp_path)
-    assert (code, "5 in the store, 0 left" in out, "Tests of reasons for differences" in out) == (0, True, True)
 
 
 def test_a_run_with_two_names_counts_once(done, capsys, monkeypatch):
@@ -307,59 +294,3 @@ def test_what_may_not_be_read_is_one_line(capsys, monkeypatch):
 
     monkeypatch.setattr("derl.cli.status.main", refuse)
     assert run(capsys, "status") == (2, "derl: error: cannot use folder/x: Permission denied\n")
-
-
-def test_the_papers_experiment_end_to_end(tmp_path, capsys):
-    """Table 1 reduced to one run: a table with a verdict, pages, figures and the report."""
-    only = ["--only", "DeepSea-10", "a2c-count", "--seeds", "1", "--episodes", "200"]
-    out = tmp_path / "out"
-    code, text = run(capsys, "reproduce", "table-1", *only, "--store", tmp_path / "store", "--out", out)
-    assert code == 0
-    assert "A2C Count" in text
-    assert "expect differences" in text
-    assert (out / "report.html").stat().st_size > 10_000
-    assert "not been run" in (out / "README.md").read_text()
-    assert "> **Trained for 200 of 100,000 episodes" in (out / "mean-returns.md").read_text()
-    assert list(out.rglob("*.pdf"))
-
-
-def test_reasons_for_differences_are_tested_by_their_options():
-    """A number that differs asks for the runs that would explain it, a consistent one for none."""
-    cell = next(c for c in cells() if (c.row, c.column, c.table) == ("PPO Count", "Hallway 10-10", "tab:mean_returns"))
-    judged = [Verdict(cell, "differs"), Verdict(cells()[0], "consistent")]
-    parts = [Part((cells()[0].case,), (0, 1)), Part((cell.case,), (0,))]
-    tests = explaining(judged, parts)
-    found = {case.setting for case in tests.cases}
-    assert "normalise_observations=true, normalise_rewards=true, protocol.evaluation_statistics=own" in found
-    assert "protocol.evaluation=sampled" in found
-    assert {case.recipe for case in tests.cases} == {"ppo-count"}
-    assert {seed for _, seed in tests.members()} == {0}
-    assert not explaining(judged[1:], parts).cases
-
-
-def test_what_differs_is_repeated_with_further_seeds():
-    """The case of a number that differs, once, with the ten seeds that follow its part's."""
-    cell = next(c for c in cells() if (c.row, c.column, c.table) == ("PPO Count", "Hallway 10-10", "tab:mean_returns"))
-    twice = dataclasses.replace(cell, statistic="maximum")
-    judged = [Verdict(cell, "differs"), Verdict(twice, "differs"), Verdict(cells()[0], "consistent")]
-    parts = [Part((cells()[0].case,), (0, 1)), Part((cell.case,), (0, 1, 2, 3, 4))]
-    assert repeating(judged, parts).members() == [(cell.case, seed) for seed in range(5, 15)]
-    assert not repeating(judged[2:], parts).cases
-
-
-def test_an_export_carries_the_tests_of_reasons(tmp_path, capsys):
-    """A number far from the published one, and the same with the option that would explain it."""
-    case = next(
-        c.case for c in cells() if (c.row, c.column, c.table) == ("A2C Count", "DeepSea 10", "tab:mean_returns")
-    )
-    tested = case_of(case.recipe, case.task, "protocol.evaluation=sampled")
-    unrelated = case_of(case.recipe, "DeepSea-6", "")
-    members = members_of([(c, seed) for c in (case, tested, unrelated) for seed in range(5)])
-    evaluations = range(1, 101)
-    curve = pl.DataFrame({"run": 0, "seed": 0, "evaluation": evaluations, "steps": evaluations, "return": -0.5})
-    curve = curve.with_columns(episodes=1000 * pl.col("evaluation"), failed_at_step=pl.lit(None, pl.Int64))
-    Store(tmp_path / "store").add([entry_of(m) for m in members], [curve] * len(members))
-    path = tmp_path / "table.parquet"
-    assert run(capsys, "store", "export", path, "--experiment", "table-1", "--store", tmp_path / "store")[0] == 0
-    assert set(pl.read_parquet(path)["setting"]) == {"", "protocol.evaluation=sampled"}
-    assert set(pl.read_parquet(path)["task"]) == {"DeepSea-10"}

@@ -133,6 +133,14 @@ def test_the_gif_goes_beside_the_results(run, loaded):
     assert (run / "watch.gif").exists()
 
 
+@pytest.mark.parametrize("name", ["", "film", "film.png"])
+def test_a_gif_has_the_name_of_a_gif(name, run, loaded, tmp_path):
+    """A folder, or a name without an ending, was a traceback; film.png was no GIF."""
+    with pytest.raises(DerlError, match=r"must end in \.gif"):
+        Watch(run, gif=tmp_path / name).execute(screen(False))
+    assert not list(tmp_path.iterdir())
+
+
 def test_an_environment_that_does_not_draw_itself_has_no_gif(run, loaded, monkeypatch, tmp_path):
     monkeypatch.setattr(DeepSea, "render_rgb", Environment.render_rgb)
     console = screen(False)

@@ -10,9 +10,10 @@ from rich.table import Table
 from derl.analysis.figures.run import plot_comparison, plot_decoupling
 from derl.analysis.runs.result import Result
 from derl.api import train
-from derl.cli.display import console, duration, showing
+from derl.cli.display import console, duration, showing, spread, value
 from derl.core.errors import require
 from derl.experiments.paper import published, row_name
+from derl.training.config import Config
 from derl.training.recipes import recipe
 
 
@@ -31,6 +32,11 @@ class Demo:
     out: Path | None = None
     """Where runs and pictures go; by default a folder named after the time, below runs/."""
 
+    def config(self, name: str) -> Config:
+        """What to train, with at least one evaluation."""
+        config = recipe(name, self.task).with_value("protocol.episodes", self.episodes)
+        return config.with_value("protocol.evaluate_every", min(config.protocol.evaluate_every, self.episodes))
+
 
 def compare(results: list[Result]) -> Table:
     """Averages over all evaluations, beside the published ones."""
@@ -45,10 +51,10 @@ def compare(results: list[Result]) -> Table:
         best = published(f"tab:{family}_max_returns", config.recipe, config.task)
         table.add_row(
             row_name(config.recipe),
-            f"{row['average']:.2f} ± {row['average_std']:.2f}",
-            f"{mean.mean:.2f} ± {mean.std:.2f}" if mean else "–",
-            f"{row['maximum']:.2f}",
-            f"{best.mean:.2f}" if best else "–",
+            spread(row["average"], row["average_std"]),
+            spread(mean.mean, mean.std) if mean else "–",
+            value(row["maximum"]),
+            value(best.mean) if best else "–",
         )
     return table
 
@@ -57,12 +63,13 @@ def main(args: list[str]) -> None:
     """Train, compare, draw."""
     command = tyro.cli(Demo, args=args, prog="derl demo")
     require(command.seeds >= 1, f"--seeds must be at least 1, not {command.seeds}")
+    require(len(command.recipes) > 0, "--recipes needs at least one recipe; see derl list")
+    require(len(set(command.recipes)) == len(command.recipes), "--recipes has a recipe twice")
+    # All of them now: a mistake in the second is not to cost the first one's training.
+    configs = {name: command.config(name) for name in command.recipes}
     out = command.out or Path("runs") / f"demo_{time.strftime('%Y%m%d-%H%M%S')}"
     begun, results = time.monotonic(), []
-    for name in command.recipes:
-        config = recipe(name, command.task).with_value("protocol.episodes", command.episodes)
-        every = min(config.protocol.evaluate_every, command.episodes)
-        config = config.with_value("protocol.evaluate_every", every)
+    for name, config in configs.items():
         with showing(f"{command.task} {row_name(name)}", config.exploiter is not None) as show:
             results.append(train(config, seeds=command.seeds, out=out / name, show=show))
         console.print(f"{row_name(name)}: done after {duration(time.monotonic() - begun)}")

@@ -6,6 +6,7 @@ from pathlib import Path
 import tyro
 from rich.table import Table
 
+from derl.analysis.measures.numbers import signed
 from derl.api import load, use_compilation_cache
 from derl.cli.display import show_table, tell_failures
 from derl.core.errors import require
@@ -41,7 +42,7 @@ def main(args: list[str]) -> None:
         for seat in seats
     }
     for i, run in enumerate(result.runs):
-        cells = [f"{returns[seat][i].mean():.3f} ± {returns[seat][i].std():.3f}" for seat in seats]
+        cells = [f"{signed(returns[seat][i].mean(), '.3f')} ± {returns[seat][i].std():.3f}" for seat in seats]
         cells = ["failed"] * len(seats) if i in result.failed else cells
         table.add_row(str(i), str(run.seed), *[f"{v:g}" for v in run.values.values()], *cells)
     show_table(table)

@@ -35,6 +35,8 @@ COMMANDS = {
 INTERRUPTED = "interrupted; what was last saved is intact"
 PLANNING = ("report", "list", "reproduce", "sweep", "status", "store")
 """Commands that train nothing themselves: what they start, or nobody, needs the accelerator."""
+READING = ("resume", "evaluate", "watch", "plot")
+"""Commands that read a run folder."""
 
 
 @contextlib.contextmanager
@@ -78,7 +80,10 @@ def main(argv: list[str] | None = None) -> int:
     """Run a command; the value is the exit code."""
     args = sys.argv[1:] if argv is None else argv
     modules = []
-    while len(args) > 1 and args[0] == "--import":
+    while args and args[0] == "--import":
+        if len(args) == 1:
+            fail("--import needs the name of a module, and a command after it")
+            return 2
         modules.append(args[1])
         args = args[2:]
     if not args or args[0] in ("-h", "--help"):
@@ -93,6 +98,12 @@ def main(argv: list[str] | None = None) -> int:
     except Interrupted as error:
         fail(str(error))
         return 130
+    except UnknownNameError as error:
+        # A run folder names its parts, and who reads it need not know that some are of a module.
+        own = args[0] in READING and not modules
+        hint = f" (if it is of your own: derl --import MODULE {args[0]} ...)" if own else ""
+        fail(f"{error}{hint}")
+        return 2
     except DerlError as error:
         fail(str(error))
         return 2

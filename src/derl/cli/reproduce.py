@@ -17,7 +17,7 @@ from derl.analysis.published.verdicts import Verdict, count_outcomes, verdicts
 from derl.analysis.report import Facts, write_report
 from derl.cli.display import console
 from derl.cli.modules import imported_modules
-from derl.cli.sweep import Running, complain, run_experiment
+from derl.cli.sweep import Running, complain, run_experiment, show_returns
 from derl.core.errors import require
 from derl.experiments.builtin import EXPERIMENTS, QUICK_EPISODES, experiment, quick
 from derl.experiments.cases import Case
@@ -76,14 +76,18 @@ def is_shorter(chosen: Experiment, names: Names) -> bool:
     return any(case != original for case in chosen.cases for original in names[case])
 
 
-def show_tables(name: str, judged: list[Verdict]) -> None:
-    """The tables of an experiment, as far as it was run, on the terminal, and how many of their numbers agree."""
+def show_tables(name: str, judged: list[Verdict]) -> bool:
+    """The tables of an experiment, as far as it was run, on the terminal, and how many of their numbers agree.
+
+    Tells whether there are any.
+    """
     shown: list[Verdict] = []
     for table in TABLES:
         grid = grid_of(judged, table.label)
         if table.experiment == name and any(v.outcome != "not run" for v in grid.verdicts.values()):
             console.print(f"\n[bold]{table.title}[/]")
-            console.print(text(grid), markup=False, soft_wrap=True)
+            width = console.width if console.is_terminal else None
+            console.print(text(grid, width), markup=False, soft_wrap=True)
             shown += grid.verdicts.values()
     counts = count_outcomes(shown)
     if shown:
@@ -93,6 +97,7 @@ def show_tables(name: str, judged: list[Verdict]) -> None:
             f"{counts['differs']} differ, {counts['not run']} were not run",
             soft_wrap=True,
         )
+    return bool(shown)
 
 
 def finished_on(store: Store, frame: pl.DataFrame) -> str:
@@ -143,11 +148,11 @@ def main(args: list[str]) -> None:
             members = (*members, *more[0].members)
             frame = frame_of(Store(command.store, read_only=True), members, names)
             failed += more[1]
-    write_out(command, frame, args, is_shorter(chosen, names))
+    write_out(command, chosen, frame, args, is_shorter(chosen, names))
     complain(failed)
 
 
-def write_out(command: Reproduce, frame: pl.DataFrame, args: list[str], shorter: bool) -> None:
+def write_out(command: Reproduce, chosen: Experiment, frame: pl.DataFrame, args: list[str], shorter: bool) -> None:
     """Tables on the terminal; pages, figures and the report on disk."""
     out = command.folder()
     if command.name == "beyond":
@@ -156,7 +161,9 @@ def write_out(command: Reproduce, frame: pl.DataFrame, args: list[str], shorter:
         console.print(f"page and figures: {out}", soft_wrap=True)
         return
     judged = verdicts(frame)
-    show_tables(command.name, judged)
+    if not show_tables(command.name, judged):
+        # Pure exploration is a figure in the paper, and the grid search is not published: ours alone, then.
+        show_returns(chosen, frame)
     if shorter:
         console.print("Trained for less than the paper did: expect differences.")
     write_all(frame, out)

@@ -12,11 +12,11 @@ import tyro
 from rich.console import Group
 from rich.live import Live
 from rich.markup import escape
-from rich.progress_bar import ProgressBar
 from rich.table import Table
+from rich.text import Text
 
 from derl.analysis.measures.curves import summarise
-from derl.cli.display import compact, console, duration, show_table
+from derl.cli.display import GAP, Field, ProgressLine, compact, console, duration, show_table, spread, value
 from derl.cli.modules import imported_modules
 from derl.cli.train import parse_seeds
 from derl.core.errors import require
@@ -92,25 +92,29 @@ def show_plan(experiment: Experiment, plan: Plan) -> None:
     )
 
 
-def progress_view(title: str, p: SweepProgress) -> Group:
-    """The live display of a sweep."""
-    head = Table.grid(padding=(0, 2))
-    cells = [
-        ("runs", f"{p.done}/{p.runs}"),
-        ("steps/s", compact(p.steps_per_second)),
-        ("left", duration(p.seconds_left)),
+def progress_fields(p: SweepProgress) -> list[Field]:
+    """What to tell of a sweep, by name."""
+    fields = [
+        Field("runs", f"{p.done}/{p.runs}", 1),
+        Field("steps/s", compact(p.steps_per_second), 3),
+        Field("left", duration(p.seconds_left), 2),
     ]
-    cells += [("failed", str(p.failed))] if p.failed else []
-    bar = ProgressBar(total=max(p.total_steps, 1), completed=p.steps, width=24)
-    head.add_row(title, bar, *[f"[dim]{name}[/] [bold]{text}[/]" for name, text in cells])
-    return Group(head, *[f"  [dim]{text}[/]" for text in p.running])
+    return fields + ([Field("failed", str(p.failed), 0)] if p.failed else [])
+
+
+def progress_view(title: str, p: SweepProgress) -> Group:
+    """The live display of a sweep: how far it is, and what the workers are at."""
+    head = ProgressLine(title, p.steps, p.total_steps, progress_fields(p))
+    # A job's recipe and task come first in its title: what is cut off is the end of its settings.
+    jobs = [Text(f"  {text}", "dim", no_wrap=True, overflow="ellipsis") for text in p.running]
+    return Group(head, *jobs)
 
 
 @contextmanager
 def showing_sweep(title: str) -> Iterator:
     """Shows a sweep's progress: live on a terminal, else a line now and then."""
     if console.is_terminal:
-        with Live(f"{title}  starting…", console=console, refresh_per_second=4) as live:
+        with Live(Text(f"{title}{GAP}starting…"), console=console, refresh_per_second=4) as live:
             yield lambda p: live.update(progress_view(title, p))
         return
     shown, done = -60.0, -1
@@ -119,9 +123,7 @@ def showing_sweep(title: str) -> Iterator:
         nonlocal shown, done
         if time.monotonic() - shown > 10 and (p.done != done or time.monotonic() - shown > 60):
             shown, done = time.monotonic(), p.done
-            failed = f"  failed {p.failed}" if p.failed else ""
-            text = f"runs {p.done}/{p.runs}  steps/s {compact(p.steps_per_second)}  left {duration(p.seconds_left)}"
-            console.print(f"{title}  {text}{failed}", soft_wrap=True)
+            console.print(GAP.join((title, *map(str, progress_fields(p)))), markup=False, soft_wrap=True)
 
     yield line
 
@@ -189,9 +191,9 @@ def show_returns(experiment: Experiment, frame: pl.DataFrame) -> None:
         own = {name: value for name, value in parse_setting(row["setting"]).items() if name not in shared}
         runs = f"{row['runs']}" + (f", {row['failed']} failed" if row["failed"] else "")
         labels = (row["recipe"], row["task"], setting_text(own), runs)
-        average = f"{row['average']:.2f} ± {row['average_std']:.2f}"
-        interval = f"{row['low']:.2f} to {row['high']:.2f}"
-        rows.append((*labels, average, interval, f"{row['maximum']:.2f}", f"{row['final']:.2f}"))
+        average = spread(row["average"], row["average_std"])
+        interval = f"{value(row['low'])} to {value(row['high'])}"
+        rows.append((*labels, average, interval, value(row["maximum"]), value(row["final"])))
     table = Table(
         box=None,
         header_style="bold",
@@ -200,15 +202,15 @@ def show_returns(experiment: Experiment, frame: pl.DataFrame) -> None:
         padding=(0, 1, 0, 0),
         pad_edge=False,
     )
-    # The setting is what a sweep is about: on a narrow terminal all else is wrapped before it.
+    # The setting is what a sweep is about: on a narrow terminal all else is wrapped or left out before it.
     longest = max((len(word) for row in rows for word in row[2].split()), default=0)
     for name in ("recipe", "task"):
         table.add_column(name, no_wrap=True)
     table.add_column("setting", min_width=longest)
     for name in ("runs", "average return", "95 % interval", "maximum", "final"):
-        table.add_column(name, justify="right", no_wrap=name in ("runs", "maximum", "final"))
+        table.add_column(name, justify="right", no_wrap=True)
     for row in rows:
         table.add_row(*row)
-    show_table(table)
+    show_table(table, spare=("95 % interval", "maximum", "final", "runs"))
     if failed:
         console.print(f"[red]{failed} runs failed: their numbers were no longer finite[/]", soft_wrap=True)

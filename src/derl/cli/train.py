@@ -14,7 +14,8 @@ from derl.agents import AnyAgent
 from derl.analysis.runs.result import Result
 from derl.api import DEFAULT_RECIPE, train
 from derl.bonuses.base import AnyBonus
-from derl.cli.display import console, show_table, showing, tell_failures
+from derl.cli.display import console, show_table, showing, spread, tell_failures, value
+from derl.cli.modules import imported_modules
 from derl.core.errors import DerlError, require
 from derl.envs.base import AnyEnvironment
 from derl.envs.registry import family
@@ -168,7 +169,8 @@ def base_config(args: list[str], task: str, env_options: dict[str, Any]) -> Conf
         options = {**config.env_options, **env_options}
         config = dataclasses.replace(config, task=task or config.task, env_options=options)
     else:
-        config = recipes.recipe(peek(args, "--recipe") or DEFAULT_RECIPE, task, **env_options)
+        named = peek(args, "--recipe")
+        config = recipes.recipe(DEFAULT_RECIPE if named is None else named, task, **env_options)
     explorer, exploiter, bonus = (peek(args, f"--{part}-kind") for part in ("explorer", "exploiter", "bonus"))
     return recipes.with_parts(config, explorer, exploiter, bonus)
 
@@ -250,8 +252,8 @@ def report(result: Result) -> None:
         table.add_column("published average", justify="right")
     for row in result.summary().iter_rows(named=True):
         cells = [f"{row[k]:g}" for k in keys] + [str(row["runs"])]
-        cells += [f"{row['average']:.2f} ± {row['average_std']:.2f}", f"{row['maximum']:.2f}", f"{row['final']:.2f}"]
-        table.add_row(*cells, *([f"{known.mean:.2f} ± {known.std:.2f}"] if known else []))
+        cells += [spread(row["average"], row["average_std"]), value(row["maximum"]), value(row["final"])]
+        table.add_row(*cells, *([spread(known.mean, known.std)] if known else []))
     show_table(table)
     tell_failures(result)
     optimum = result.config.make_env().optimal_return
@@ -259,7 +261,8 @@ def report(result: Result) -> None:
         console.print(f"the best possible return of {result.config.task} is {optimum:.2f}")
     if result.folder is not None:
         path = result.folder.path
-        console.print(f"saved in {path}; see it with: derl plot {path}, derl watch {path}", soft_wrap=True)
+        derl = " ".join(["derl", *(f"--import {module}" for module in imported_modules())])
+        console.print(f"saved in {path}; see it with: {derl} plot {path}, {derl} watch {path}", soft_wrap=True)
     some = len(result.failed) < len(result.runs)
     require(some, "every run failed: its numbers were no longer finite; try a smaller learning rate or bonus.scale")
 

@@ -95,6 +95,21 @@ def test_text():
     assert lines[-1] == "1 consistent, 1 differs, 196 not run"
 
 
+def test_a_narrow_terminal_has_a_table_s_columns_below_each_other():
+    """Table 1 has lines of 190 characters, which a terminal of 80 columns broke in three."""
+    made = grid({"a2c": [0.93, 0.93], "ppo": [0.5, 0.5]})
+    lines = text(made, 80).splitlines()
+    assert max(map(len, lines)) <= 80
+    assert not any(line.endswith(" ") for line in lines)
+    heads = [line for line in lines if line.startswith("    ")]
+    assert " ".join(" ".join(heads).split()) == " ".join(text(made).splitlines()[0].split())
+    assert lines.count("") == len(heads) - 1 > 0
+    assert sum(line.startswith("A2C  ") for line in lines) == len(heads)
+    assert lines[-1] == text(made).splitlines()[-1]
+    # What is narrower than a column has one at a time.
+    assert text(made, 5).splitlines().count("") == len(made.columns) - 1
+
+
 def test_the_terminal_shows_a_title_once_and_counts_what_it_shows(capsys):
     levels = {"a2c-count": 0.98, "ppo": 0.5}
     frame = frame_of({Case.of(name, "DeepSea-10"): [[level] * 100] * 2 for name, level in levels.items()})

@@ -131,6 +131,7 @@ def write_gif(
 ) -> Path:
     """All episodes as one endless GIF that pauses at the end of each."""
     require(fps > 0, f"frames per second must be positive, not {fps}")
+    require(path.suffix.lower() == ".gif", f"the name of a GIF must end in .gif, unlike {path}")
     frames, durations = [], []
     for track in tracks:
         shown = [draw_moment(env, moment, alone) for moment in moments(track)]

@@ -174,20 +174,35 @@ def _markdown_cell(grid: Grid, row: str, column: str) -> str:
     return f"{ours} {mark_of(verdict.outcome, verdict.seeds)}<br>{published}".strip()
 
 
-def text(grid: Grid) -> str:
-    """The table for a terminal, without its title: ours and its mark, and in the line below the published number."""
+def text(grid: Grid, width: int | None = None) -> str:
+    """The table for a terminal, without its title: ours and its mark, and in the line below the published number.
+
+    Where not all columns fit into `width`, the table goes on below with those that are left.
+    """
     table = [["", *grid.columns]]
     for row in grid.rows:
         there = [grid.verdicts.get((row, column)) for column in grid.columns]
         table.append([plain_row(row), *("" if v is None else _text_cell(grid, v) for v in there)])
         table.append(["  published", *("" if v is None else _published(v) for v in there)])
     widths = [max(len(line[i]) for line in table) for i in range(len(grid.columns) + 1)]
-    lines = [
-        "  ".join([line[0].ljust(widths[0]), *(part.rjust(w) for part, w in zip(line[1:], widths[1:], strict=True))])
-        for line in table
-    ]
+    lines: list[str] = []
+    for block in _blocks(widths, width):
+        lines += [""] if lines else []
+        for line in table:
+            lines.append("  ".join([line[0].ljust(widths[0]), *(line[i].rjust(widths[i]) for i in block)]))
     counts = ", ".join(f"{count} {outcome}" for outcome, count in count_outcomes(grid.verdicts.values()).items())
     return "\n".join([*(line.rstrip() for line in lines), counts])
+
+
+def _blocks(widths: Sequence[int], width: int | None) -> list[list[int]]:
+    """The numbers of the columns that stand beside each other, after the first one, which every block has."""
+    blocks: list[list[int]] = [[]]
+    for i in range(1, len(widths)):
+        needed = widths[0] + sum(2 + widths[j] for j in (*blocks[-1], i))
+        if width is not None and needed > width and blocks[-1]:
+            blocks.append([])
+        blocks[-1].append(i)
+    return blocks
 
 
 def _published(verdict: Verdict) -> str:

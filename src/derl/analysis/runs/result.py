@@ -88,6 +88,12 @@ class Result:
     clock: int
     folder: RunFolder | None = None
 
+    def __repr__(self) -> str:
+        # What a notebook shows for the last line of a cell: not every weight's shape.
+        size = f"{len(self.runs)} runs, {self.frame['evaluation'].n_unique()} evaluations"
+        kept = "" if self.folder is None else f", in {self.folder.path}"
+        return f"<Result of {self.config.recipe} on {self.config.task}: {size}{kept}>"
+
     def policy(self, run: int = 0, seat: Seat = "exploiter") -> Policy:
         """The trained policy of a run: the exploiter's, or for a baseline or by `seat` the explorer's."""
         require(0 <= run < len(self.runs), f"there is no run {run}; runs are numbered 0 to {len(self.runs) - 1}")

@@ -1,0 +1,57 @@
+"""The made-up results of the browser's tests, and how they read the page."""
+
+import re
+
+import polars as pl
+import pytest
+
+from analysis.chromium import Browser, find_chromium
+from analysis.made_up import claim
+from derl.analysis.measures.aggregates import Estimate
+from derl.experiments.cases import Case
+
+needs_chromium = pytest.mark.skipif(
+    find_chromium() is None, reason="no Chromium is installed (Debian: apt-get install chromium)"
+)
+
+TASKS = ("DeepSea-10", "DeepSea-14", "Hallway-10-10")
+RECIPES = ("a2c-count", "dea2c-count", "dea2c-icm")
+CASES = [
+    *(Case.of(recipe, task) for recipe in RECIPES for task in TASKS),
+    *(Case.of("dea2c-count", "DeepSea-10", {"bonus.scale": value}) for value in (0.01, 0.1, 10.0)),
+    *(
+        Case.of("dea2c-count", "DeepSea-10", {"decoupling.alpha_explorer": a, "decoupling.alpha_exploiter": b})
+        for a in (0.1, 0.01)
+        for b in (0.1, 0.01)
+    ),
+]
+EVALUATIONS = 20
+CLAIMS = [
+    claim(effect=Estimate(0.3, 0.2, 0.4), words="It does.", published=0.25, overall=True),
+    claim(effect=Estimate(0.3, 0.2, 0.4), subject="DeepSea-10"),
+]
+TIP_ENDS = "(({ left, right }) => [left, right])(document.getElementById('tip').getBoundingClientRect())"
+VISIBLE_TABLE = "document.querySelector('.panel:not(.away) table')"
+
+
+def mean_at(frame: pl.DataFrame, case: Case, evaluation: int, column: str = "return") -> float:
+    chosen = frame.filter(
+        (pl.col("recipe") == case.recipe)
+        & (pl.col("task") == case.task)
+        & (pl.col("setting") == case.setting)
+        & (pl.col("evaluation") == evaluation)
+    )
+    return float(chosen[column].mean())
+
+
+def readout(browser: Browser, chart: int = 0) -> dict[str, str]:
+    """What stands below a chart: value by name."""
+    rows = browser.run(
+        f"[...document.querySelectorAll('#curve-panels .chart')[{chart}].querySelectorAll('.readout li')]"
+        ".map((li) => [li.querySelector('.name').textContent, li.querySelector('.value').textContent])"
+    )
+    return dict(rows)
+
+
+def numbers(text: str) -> list[float]:
+    return [float(x) for x in re.findall(r"-?\d+\.\d+", text.replace("−", "-"))]

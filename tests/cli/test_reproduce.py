@@ -1,0 +1,97 @@
+"""`derl reproduce`: the paper's experiments, and tests of the reasons for differences."""
+
+import dataclasses
+
+import polars as pl
+
+from cli.commanding import entered, run
+from derl.analysis.published.explaining import explaining, repeating
+from derl.analysis.published.reasons import reasons_for
+from derl.analysis.published.verdicts import Verdict
+from derl.experiments.builtin import experiment
+from derl.experiments.cases import case_of
+from derl.experiments.experiment import Part
+from derl.experiments.jobs import entry_of
+from derl.experiments.paper import cells
+from derl.experiments.planner import members_of
+from derl.experiments.store import Store
+
+
+def test_a_dry_run_shows_what_would_explain_stored_differences(tmp_path, capsys):
+    """A number that differs and has a reason with an option: its test is a second plan."""
+    cell = next(c for c in cells() if c.table == "tab:mean_returns" and any(r.test(c.case) for r in reasons_for(c)))
+    asked = ["reproduce", "table-1", "--only", cell.case.recipe, cell.case.task, "--explain", "--dry-run", "--store"]
+    code, out = run(capsys, *asked, tmp_path)
+    assert (code, "no number differs" in out) == (0, True)
+    entered(tmp_path, cell.case, 5, value=cell.mean + 100.0)
+    code, out = run(capsys, *asked, tmp_path)
+    assert (code, "5 in the store, 0 left" in out, "Tests of reasons for differences" in out) == (0, True, True)
+
+
+def test_the_papers_experiment_end_to_end(tmp_path, capsys):
+    """Table 1 reduced to one run: a table with a verdict, pages, figures and the report."""
+    only = ["--only", "DeepSea-10", "a2c-count", "--seeds", "1", "--episodes", "200"]
+    out = tmp_path / "out"
+    code, text = run(capsys, "reproduce", "table-1", *only, "--store", tmp_path / "store", "--out", out)
+    assert code == 0
+    assert "A2C Count" in text
+    assert "expect differences" in text
+    assert (out / "report.html").stat().st_size > 10_000
+    assert "not been run" in (out / "README.md").read_text()
+    assert "> **Trained for 200 of 100,000 episodes" in (out / "mean-returns.md").read_text()
+    assert list(out.rglob("*.pdf"))
+
+
+def test_what_has_no_table_in_the_paper_shows_its_returns(tmp_path, capsys, monkeypatch):
+    """Nothing was said about pure exploration but where its pages are."""
+    for case in experiment("pure-exploration").narrowed(only=["DeepSea-10"]).cases:
+        entered(tmp_path / "store", case, 3, value=0.25)
+    monkeypatch.setattr("derl.cli.reproduce.write_all", lambda frame, out: None)
+    monkeypatch.setattr("derl.cli.reproduce.write_report", lambda frame, path, facts: path)
+    where = ("--store", tmp_path / "store", "--out", tmp_path / "out")
+    code, text = run(capsys, "reproduce", "pure-exploration", "--only", "DeepSea-10", *where)
+    assert code == 0
+    assert text.count("0.25 ± 0.00") == 2
+    assert "explorer_reward=intrinsic" in text
+
+
+def test_reasons_for_differences_are_tested_by_their_options():
+    """A number that differs asks for the runs that would explain it, a consistent one for none."""
+    cell = next(c for c in cells() if (c.row, c.column, c.table) == ("PPO Count", "Hallway 10-10", "tab:mean_returns"))
+    judged = [Verdict(cell, "differs"), Verdict(cells()[0], "consistent")]
+    parts = [Part((cells()[0].case,), (0, 1)), Part((cell.case,), (0,))]
+    tests = explaining(judged, parts)
+    found = {case.setting for case in tests.cases}
+    assert "normalise_observations=true, normalise_rewards=true, protocol.evaluation_statistics=own" in found
+    assert "protocol.evaluation=sampled" in found
+    assert {case.recipe for case in tests.cases} == {"ppo-count"}
+    assert {seed for _, seed in tests.members()} == {0}
+    assert not explaining(judged[1:], parts).cases
+
+
+def test_what_differs_is_repeated_with_further_seeds():
+    """The case of a number that differs, once, with the ten seeds that follow its part's."""
+    cell = next(c for c in cells() if (c.row, c.column, c.table) == ("PPO Count", "Hallway 10-10", "tab:mean_returns"))
+    twice = dataclasses.replace(cell, statistic="maximum")
+    judged = [Verdict(cell, "differs"), Verdict(twice, "differs"), Verdict(cells()[0], "consistent")]
+    parts = [Part((cells()[0].case,), (0, 1)), Part((cell.case,), (0, 1, 2, 3, 4))]
+    assert repeating(judged, parts).members() == [(cell.case, seed) for seed in range(5, 15)]
+    assert not repeating(judged[2:], parts).cases
+
+
+def test_an_export_carries_the_tests_of_reasons(tmp_path, capsys):
+    """A number far from the published one, and the same with the option that would explain it."""
+    case = next(
+        c.case for c in cells() if (c.row, c.column, c.table) == ("A2C Count", "DeepSea 10", "tab:mean_returns")
+    )
+    tested = case_of(case.recipe, case.task, "protocol.evaluation=sampled")
+    unrelated = case_of(case.recipe, "DeepSea-6", "")
+    members = members_of([(c, seed) for c in (case, tested, unrelated) for seed in range(5)])
+    evaluations = range(1, 101)
+    curve = pl.DataFrame({"run": 0, "seed": 0, "evaluation": evaluations, "steps": evaluations, "return": -0.5})
+    curve = curve.with_columns(episodes=1000 * pl.col("evaluation"), failed_at_step=pl.lit(None, pl.Int64))
+    Store(tmp_path / "store").add([entry_of(m) for m in members], [curve] * len(members))
+    path = tmp_path / "table.parquet"
+    assert run(capsys, "store", "export", path, "--experiment", "table-1", "--store", tmp_path / "store")[0] == 0
+    assert set(pl.read_parquet(path)["setting"]) == {"", "protocol.evaluation=sampled"}
+    assert set(pl.read_parquet(path)["task"]) == {"DeepSea-10"}
