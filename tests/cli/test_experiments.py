@@ -141,7 +141,7 @@ def test_results_move_from_store_to_store(done, capsys):
     assert set(frame["version"]) == {code_version()}
     assert all(re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", time) for time in frame["finished"])
     code, out = run(capsys, "store", "import", path, "--store", done / "other")
-    assert (code, "4 runs taken in" in out) == (0, True)
+    assert (code, "4 new runs taken in" in out) == (0, True)
     code, out = run(capsys, "sweep", done / "spec.toml", "--store", done / "other")
     assert "4 runs: 4 were in" in out
 
@@ -165,7 +165,7 @@ def test_a_run_folder_is_taken_in(tmp_path, capsys):
     assert main([*train, *short]) == 0
     code, out = run(capsys, "store", "import", folder, "--store", store)
     assert code == 0
-    assert "4 runs taken in" in out
+    assert "4 new runs taken in" in out
     spec = tmp_path / "spec.toml"
     spec.write_text(
         'tasks = ["DeepSea-4"]\nrecipes = ["a2c-count"]\nseeds = 2\nvary = {"bonus.scale" = [0.5, 2]}\n'

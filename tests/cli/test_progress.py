@@ -7,7 +7,7 @@ import pytest
 from rich.console import Console, RenderableType
 
 from derl.cli import display, sweep
-from derl.cli.display import Progress, Shower, percent, showing
+from derl.cli.display import Progress, Shower, counted, percent, showing
 from derl.experiments.sweep import SweepProgress
 
 TITLE = "DeepSea-10 dea2c-count"
@@ -89,6 +89,10 @@ def test_a_long_title_is_cut_and_brackets_are_no_markup():
 def test_a_return_that_rounds_to_zero_has_no_sign():
     assert (display.value(-0.001), display.value(-0.01), display.value(float("nan"))) == ("0.00", "−0.01", "–")
     assert display.spread(-0.004, 0.0) == "0.00 ± 0.00"
+
+
+def test_one_is_not_several():
+    assert [counted(number, "new run") for number in (0, 1, 2)] == ["0 new runs", "1 new run", "2 new runs"]
 
 
 def test_what_is_not_done_is_not_100_percent():

@@ -105,6 +105,11 @@ def value(x: float) -> str:
     return "–" if math.isnan(x) else signed(x)
 
 
+def counted(number: float, thing: str) -> str:
+    """How many there are of something: 1 run, 2 runs."""
+    return f"{number:.0f} {thing}" + ("" if number == 1 else "s")
+
+
 def spread(mean: float, deviation: float) -> str:
     """A mean with its standard deviation, for display."""
     return f"{value(mean)} ± {value(deviation)}"

@@ -10,7 +10,7 @@ import tyro
 from rich.markup import escape
 from rich.table import Table
 
-from derl.cli.display import compact, console, duration, show_table
+from derl.cli.display import compact, console, counted, duration, show_table
 from derl.cli.sweep import STORE
 from derl.experiments.builtin import find_experiment
 from derl.experiments.experiment import Experiment
@@ -52,10 +52,10 @@ def show_store(store: Store) -> None:
     runs, timed = total(cases, "runs"), total(cases, "timed")
     of_some = f" (of {timed:.0f} of them; nobody wrote down the others')" if timed < runs else ""
     spent = duration(total(cases, "seconds"))
-    console.print(f"{runs:.0f} runs, {spent} of core time{of_some}, in {store.path}", soft_wrap=True)
+    console.print(f"{counted(runs, 'run')}, {spent} of core time{of_some}, in {store.path}", soft_wrap=True)
     old = total(cases, "runs") - total(cases.filter(engine=ENGINE), "runs")
     if old:
-        text = f"{old:.0f} runs are from another version of the engine: experiments run theirs again"
+        text = f"{counted(old, 'run')} of another version of the engine: experiments run theirs again"
         console.print(f"{text}; derl store prune removes older ones", soft_wrap=True)
 
 
@@ -109,7 +109,8 @@ def show_begun(path: Path, stored: Set[str], keys: Set[str] | None) -> None:
     missing = [(job, {m.key for m in job.members} - stored) for job in begun_jobs(path)]
     begun = [(job, runs) for job, runs in missing if (runs if keys is None else runs & keys)]
     if begun:
-        console.print(f"{len(set().union(*(runs for _, runs in begun)))} runs are begun and saved on the way:")
+        number = len(set().union(*(runs for _, runs in begun)))
+        console.print(f"{counted(number, 'run')} begun and saved on the way:")
         for job, _ in begun:
             spent = job_folder(path, job).core_seconds()
             console.print(f"  {escape(job.title)}, {duration(spent)} of core time so far", soft_wrap=True)

@@ -10,7 +10,7 @@ from rich.markup import escape
 
 from derl.analysis.published.explaining import explaining, repeating
 from derl.analysis.published.verdicts import verdicts
-from derl.cli.display import console, duration
+from derl.cli.display import console, counted, duration
 from derl.cli.sweep import STORE
 from derl.core.errors import require
 from derl.experiments.builtin import find_experiment
@@ -64,7 +64,7 @@ def export_runs(command: StoreCommand) -> None:
         for tests in (repeating(judged, chosen.parts), explaining(judged, chosen.parts)):
             members += members_of(tests.members())
     count = export(store, command.paths[0], members, command.columns)
-    console.print(f"{count} runs written to {command.paths[0]}", soft_wrap=True)
+    console.print(f"{counted(count, 'run')} written to {command.paths[0]}", soft_wrap=True)
 
 
 def import_runs(command: StoreCommand) -> None:
@@ -76,7 +76,7 @@ def import_runs(command: StoreCommand) -> None:
     read = [trained_runs(path) if (path / CONFIG).exists() else exported_runs([path]) for path in command.paths]
     store = Store(command.store)
     for path, runs in zip(command.paths, read, strict=True):
-        console.print(f"{path}: {runs.enter(store)} runs taken in", soft_wrap=True)
+        console.print(f"{path}: {counted(runs.enter(store), 'new run')} taken in", soft_wrap=True)
 
 
 def prune_runs(command: StoreCommand) -> None:
@@ -86,7 +86,7 @@ def prune_runs(command: StoreCommand) -> None:
     store = Store(command.store, read_only=True)
     found = leftovers(store)
     for (engine, recipe, task), runs in sorted(Counter((r.engine, r.recipe, r.task) for r in found.runs).items()):
-        console.print(f"engine {engine}: {runs} runs of {recipe} on {task}", soft_wrap=True)
+        console.print(f"engine {engine}: {counted(runs, 'run')} of {recipe} on {task}", soft_wrap=True)
     for row in found.failures.iter_rows(named=True):
         name = f"{row['recipe']} on {row['task']} {row['setting']} seed {row['seed']}"
         console.print(f"failed: {escape(name)}: {escape(row['error'])}", soft_wrap=True)
@@ -95,7 +95,8 @@ def prune_runs(command: StoreCommand) -> None:
     seconds = duration(sum(run.seconds for run in found.runs))
     word = "would be removed" if command.dry_run else "removed"
     console.print(
-        f"{len(found.runs)} runs of older engines ({seconds} of core time) and {len(found.failures)} failures of other "
+        f"{counted(len(found.runs), 'run')} of older engines ({seconds} of core time) and "
+        f"{counted(len(found.failures), 'failure')} of other "
         f"versions {word}",
         soft_wrap=True,
     )

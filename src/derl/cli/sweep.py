@@ -16,7 +16,7 @@ from rich.table import Table
 from rich.text import Text
 
 from derl.analysis.measures.curves import summarise
-from derl.cli.display import GAP, Field, ProgressLine, compact, console, duration, show_table, spread, value
+from derl.cli.display import GAP, Field, ProgressLine, compact, console, counted, duration, show_table, spread, value
 from derl.cli.modules import imported_modules
 from derl.cli.train import parse_seeds
 from derl.core.errors import require
@@ -83,11 +83,11 @@ def show_plan(experiment: Experiment, plan: Plan) -> None:
         table.add_row(recipe, task, f"{runs:.0f}", duration(seconds))
     if rows:
         show_table(table)
-    left = f"{plan.runs - plan.found} left in {len(plan.jobs)} jobs"
+    left = f"{plan.runs - plan.found} left in {counted(len(plan.jobs), 'job')}"
     first = f", {duration(plan.compilation)} of it compilation the first time" if plan.jobs else ""
     console.print(
-        f"{plan.runs} runs, {plan.found} in the store, {left}; about {duration(plan.seconds)} with "
-        f"{plan.workers} workers{first}",
+        f"{counted(plan.runs, 'run')}, {plan.found} in the store, {left}; about {duration(plan.seconds)} with "
+        f"{counted(plan.workers, 'worker')}{first}",
         soft_wrap=True,
     )
 
@@ -148,21 +148,20 @@ def run_experiment(experiment: Experiment, running: Running, modules: tuple[str,
         failed = sweep.run()
     made = sweep.plan.runs - sweep.plan.found - len(failed)
     console.print(
-        f"{sweep.plan.runs} runs: {sweep.plan.found} were in {running.store}, {made} made now in "
+        f"{counted(sweep.plan.runs, 'run')}: {sweep.plan.found} were in {running.store}, {made} made now in "
         f"{duration(time.monotonic() - begun)}",
         soft_wrap=True,
     )
     for error in sorted(set(failed.values())):
         count = sum(reason == error for reason in failed.values())
-        console.print(
-            f"[red]{count} runs failed: {escape(error)}[/]; the same command tries them again", soft_wrap=True
-        )
+        text = f"[red]{counted(count, 'run')} failed: {escape(error)}[/]; the same command tries again"
+        console.print(text, soft_wrap=True)
     return sweep.plan, len(failed)
 
 
 def complain(failed: int) -> None:
     """End with an error if runs failed, after everything that could be done was done."""
-    require(failed == 0, f"{failed} runs failed; derl status says why")
+    require(failed == 0, f"{counted(failed, 'run')} failed; derl status says why")
 
 
 def main(args: list[str]) -> None:
@@ -213,4 +212,4 @@ def show_returns(experiment: Experiment, frame: pl.DataFrame) -> None:
         table.add_row(*row)
     show_table(table, spare=("95 % interval", "maximum", "final", "runs"))
     if failed:
-        console.print(f"[red]{failed} runs failed: their numbers were no longer finite[/]", soft_wrap=True)
+        console.print(f"[red]{counted(failed, 'run')} failed: their numbers were no longer finite[/]", soft_wrap=True)

@@ -12,7 +12,7 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from derl.analysis.figures.animation import COLOURS, Shot, Track, moments, play, title, tracks_of, write_gif
+from derl.analysis.figures.animation import COLOURS, Shot, Track, check_gif, moments, play, title, tracks_of, write_gif
 from derl.analysis.measures.numbers import signed
 from derl.analysis.runs.result import Result
 from derl.api import load, use_compilation_cache
@@ -53,6 +53,9 @@ class Watch:
         require(self.episodes >= 1, f"--episodes must be at least 1, not {self.episodes}")
         require(0 <= self.seed < 2**31, f"--seed must be from 0 to {2**31 - 1}, not {self.seed}")
         require(0 < self.fps <= 100, f"--fps must be between 0 and 100, not {self.fps:g}")
+        if self.gif is not None:
+            # Before anything is played.
+            check_gif(self.gif)
         use_compilation_cache()
         result = load(self.run)
         seats = self.seats(result)

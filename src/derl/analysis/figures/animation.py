@@ -126,12 +126,17 @@ def enlarge(pixels: np.ndarray) -> Image.Image:
     return Image.fromarray(pixels.repeat(factor, axis=0).repeat(factor, axis=1))
 
 
+def check_gif(path: Path) -> None:
+    """Raise if that is no name for a GIF."""
+    require(path.suffix.lower() == ".gif", f"the name of a GIF must end in .gif, unlike {path}")
+
+
 def write_gif(
     path: Path, env: AnyEnvironment, tracks: Sequence[Track], *, fps: float = 4.0, alone: bool = False
 ) -> Path:
     """All episodes as one endless GIF that pauses at the end of each."""
     require(fps > 0, f"frames per second must be positive, not {fps}")
-    require(path.suffix.lower() == ".gif", f"the name of a GIF must end in .gif, unlike {path}")
+    check_gif(path)
     frames, durations = [], []
     for track in tracks:
         shown = [draw_moment(env, moment, alone) for moment in moments(track)]
