@@ -10,6 +10,7 @@ import numpy as np
 
 from derl.core.errors import require
 from derl.training.config import Config
+from derl.training.idle import check_idle
 from derl.training.seeds import check_seeds
 from derl.training.settings import value_at
 from derl.training.written import to_json
@@ -51,7 +52,8 @@ def expand(config: Config, seeds: Sequence[int], vary: Mapping[str, Sequence[flo
         varied = config
         for path, value in zip(vary, combination, strict=True):
             varied = varied.with_value(path, float(value))
-        varied.check()
+        varied.check(idle=False)
         values = dict(zip(vary, map(float, combination), strict=True))
         runs += [Run(seed, values, varied) for seed in seeds]
+    check_idle([run.config for run in runs[:: len(seeds)]])
     return runs

@@ -8,6 +8,13 @@ from typing import Any, TypeVar
 from derl.core.errors import DerlError, UnknownNameError, require
 
 T = TypeVar("T")
+NO_SETTING = {"setting": False}
+"""Metadata of a field that is not for users to set."""
+
+
+def settings_of(obj: Any) -> list[dataclasses.Field]:
+    """The fields of a configuration or part that can be set."""
+    return [field for field in dataclasses.fields(obj) if field.metadata.get("setting", True)]
 
 
 def replaced(obj: T, path: str, value: Any) -> T:
@@ -22,7 +29,7 @@ def _replace(obj: Any, names: Sequence[str], value: Any, path: str) -> Any:
     if isinstance(obj, Mapping):
         # Options of a task: any name, which the task itself will check. Whole numbers may come as text or floats.
         return {**obj, names[0]: int(value) if isinstance(value, float) and value.is_integer() else value}
-    fields = {f.name: f for f in dataclasses.fields(obj)} if dataclasses.is_dataclass(obj) else {}
+    fields = {f.name: f for f in settings_of(obj)} if dataclasses.is_dataclass(obj) else {}
     if names[0] not in fields:
         raise UnknownNameError("setting", path, ())
     old = getattr(obj, names[0])
@@ -75,7 +82,7 @@ def _number(value: Any, path: str) -> float:
 def setting_paths(obj: Any, prefix: str = "") -> list[str]:
     """Every setting below a configuration, as dotted paths."""
     paths: list[str] = []
-    for field in dataclasses.fields(obj):
+    for field in settings_of(obj):
         value = getattr(obj, field.name)
         nested = dataclasses.is_dataclass(value) and not isinstance(value, type)
         paths += setting_paths(value, f"{prefix}{field.name}.") if nested else [f"{prefix}{field.name}"]

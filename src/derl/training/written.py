@@ -10,6 +10,7 @@ from derl.bonuses import BONUSES
 from derl.core.errors import DerlError, UnknownNameError
 from derl.training.algorithm import Decoupling
 from derl.training.config import Config, Protocol
+from derl.training.settings import settings_of
 
 KINDS: dict[str, Mapping[str, type]] = {"explorer": AGENTS, "exploiter": AGENTS, "bonus": BONUSES}
 """Where the class of each part of a configuration is looked up by name."""
@@ -18,7 +19,7 @@ KINDS: dict[str, Mapping[str, type]] = {"explorer": AGENTS, "exploiter": AGENTS,
 def to_json(config: Config) -> str:
     """A configuration as text; `from_json` reads it back. Raises for parts that are not registered by name."""
     data: dict[str, Any] = {}
-    for field in dataclasses.fields(config):
+    for field in settings_of(config):
         value = getattr(config, field.name)
         if field.name in KINDS and value is not None:
             kinds = [name for name, kind in KINDS[field.name].items() if kind is type(value)]
@@ -42,7 +43,8 @@ def from_json(text: str) -> Config:
     try:
         data = json.loads(text)
         values = {name: _part(name, value) for name, value in data.items()}
-        return Config(**values)
+        # Whatever does nothing in it was accepted, or came with a recipe, when it was written.
+        return Config(**values).as_origin()
     except (TypeError, KeyError, AttributeError, json.JSONDecodeError) as error:
         raise DerlError(f"the configuration cannot be read ({error}); it may be from another version of derl") from None
 
