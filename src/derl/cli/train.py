@@ -256,7 +256,7 @@ def report(result: Result) -> None:
         table.add_row(*cells, *([f"{known.mean:.2f} ± {known.std:.2f}"] if known else []))
     show_table(table)
     tell_failures(result)
-    optimum = result.config.make_env().optimal_return
+    optimum = result.optimal_return
     if optimum is not None:
         console.print(f"the best possible return of {result.config.task} is {optimum:.2f}")
     if result.folder is not None:

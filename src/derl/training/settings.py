@@ -5,6 +5,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
+import equinox as eqx
+
 from derl.core.errors import DerlError, UnknownNameError, require
 
 T = TypeVar("T")
@@ -28,6 +30,7 @@ def replaced(obj: T, path: str, value: Any) -> T:
 def _replace(obj: Any, names: Sequence[str], value: Any, path: str) -> Any:
     if isinstance(obj, Mapping):
         # Options of a task: any name, which the task itself will check. Whole numbers may come as text or floats.
+        require(len(names) == 1, f"{path}: an option of a task is a single value, env_options.NAME")
         return {**obj, names[0]: int(value) if isinstance(value, float) and value.is_integer() else value}
     fields = {f.name: f for f in settings_of(obj)} if dataclasses.is_dataclass(obj) else {}
     if names[0] not in fields:
@@ -42,7 +45,13 @@ def _replace(obj: Any, names: Sequence[str], value: Any, path: str) -> Any:
     elif (type(old) is int or old is None) and isinstance(value, float) and value.is_integer():
         value = int(value)
     _check_type(old, value, path)
-    return dataclasses.replace(obj, **{names[0]: value})  # pyright: ignore[reportArgumentType]
+    try:
+        return dataclasses.replace(obj, **{names[0]: value})  # pyright: ignore[reportArgumentType]
+    except TypeError:
+        # A class that makes some of its fields itself does not take them from others; a number can be put in its place.
+        fixed = fields[names[0]].metadata.get("static", False)
+        require(not fixed, f"{path} is decided where {type(obj).__name__} is made: give it there")
+        return eqx.tree_at(lambda part: getattr(part, names[0]), obj, value)
 
 
 def _check_type(old: Any, value: Any, path: str) -> None:
