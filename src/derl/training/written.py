@@ -73,6 +73,8 @@ def _part(name: str, value: Any) -> Any:
         return Protocol(**value)
     if name not in KINDS or (value is None and name == "exploiter"):
         return value
+    if not isinstance(value, dict):
+        raise DerlError(f"{name} is a group of settings with its kind, not {value!r}")
     settings = {k: tuple(v) if isinstance(v, list) else v for k, v in value.items() if k != "kind"}
     return _kind(name, str(value["kind"]))(**settings)
 
