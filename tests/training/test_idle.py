@@ -13,6 +13,7 @@ from derl.agents import AGENTS
 from derl.bonuses import BONUSES
 from derl.core.errors import DerlError
 from derl.experiments.experiment import from_data
+from derl.training.checkpoint import to_numpy
 from derl.training.idle import check_idle, role_of
 from derl.training.members import expand
 from derl.training.population import Population
@@ -82,11 +83,11 @@ def test_a_cap_at_1_does_nothing_but_round_where_no_bonus_is_above_1():
 
 
 def state_of(config):
-    """Every number of a run after some rollouts."""
+    """What a run has done, learnt and measured after some rollouts: all but the statistics that a normaliser keeps."""
     population = Population([config.algorithm()], [0])
     state = population.advance(population.init(), 0, 12)
-    leaves = [x for x in jax.tree.leaves(state) if not jax.dtypes.issubdtype(x.dtype, jax.dtypes.prng_key)]
-    return [np.asarray(x) for x in leaves]
+    parts = (state.collector, state.explorer, state.exploiter, state.bonus, state.visits, state.totals)
+    return [to_numpy(leaf) for leaf in jax.tree.leaves(parts)]
 
 
 @pytest.mark.parametrize(
