@@ -198,6 +198,7 @@ def test_checks_before_any_work():
     bad = {
         "num_envs": dataclasses.replace(config, num_envs=0),
         "episodes": config.with_value("protocol.episodes", 0),
+        "raise evaluate_every, or train for less": config.with_value("protocol.episodes", 10**18),
         "needs an exploiter": config.with_value("decoupling.alpha_explorer", 0.1),
         "gamma": config.with_value("explorer.gamma", 1.5),
         "learning_rate": config.with_value("explorer.learning_rate", -1.0),

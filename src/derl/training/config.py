@@ -18,6 +18,9 @@ from derl.training.idle import check_idle
 from derl.training.settings import NO_SETTING, check_finite, replaced, settings_of
 from derl.training.state import blank_run
 
+MOST_EVALUATIONS = 1_000_000
+"""More are a slip of the finger; their times alone would fill the memory."""
+
 
 @dataclasses.dataclass(frozen=True)
 class Protocol:
@@ -49,6 +52,11 @@ class Protocol:
 
     def budget(self, env: AnyEnvironment) -> tuple[int, int]:
         """Training steps, and steps between evaluations."""
+        evaluations = (self.episodes if self.steps is None else self.steps) // self.evaluate_every
+        require(
+            evaluations <= MOST_EVALUATIONS,
+            f"Protocol: more than {MOST_EVALUATIONS:,} evaluations: raise evaluate_every, or train for less",
+        )
         if self.steps is not None:
             return self.steps, self.evaluate_every
         length = env.episode_length
