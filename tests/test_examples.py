@@ -201,7 +201,7 @@ def test_commands_are_accepted(page, command):
         known = {f.name.replace("_", "-") for f in dataclasses.fields(options)}
         assert {arg[2:] for arg in args if arg.startswith("--")} <= known
         return
-    if "cuont" in command or "explorer.n_steps" in command:
+    if "cuont" in command or "explorer.n_steps" in command or "exploiter.epsilon-start" in command:
         with pytest.raises(derl.DerlError):
             prepare(args)
     else:

@@ -122,9 +122,20 @@ def train(
         return finish(trainer, config, show)
 
 
-def resume(out: str | Path, *, config: Config | None = None, show=None, cores: int | None = None) -> Result:
-    """Continue an interrupted run. `config` is needed only if it has parts of your own making."""
-    folder, config, trainer = open_run(out, config, cores)
+def resume(
+    out: str | Path,
+    *,
+    config: Config | None = None,
+    env: AnyEnvironment | None = None,
+    show: Callable[[Progress], None] | None = None,
+    cores: int | None = None,
+) -> Result:
+    """Continue an interrupted run.
+
+    `env` is its environment, if that was an object, and `config` its whole configuration, if it has parts of your own.
+    Both are found if their classes are loaded.
+    """
+    folder, config, trainer = open_run(out, config, env, cores)
     folder.check_versions(config)
     with folder.held():
         trainer.resume()
@@ -139,24 +150,27 @@ def finish(trainer: Trainer, config: Config, show: Callable[[Progress], None] | 
 
 
 def open_run(
-    out: str | Path, config: Config | None = None, cores: int | None = None
+    out: str | Path, config: Config | None = None, env: AnyEnvironment | None = None, cores: int | None = None
 ) -> tuple[RunFolder, Config, Trainer]:
     """A run folder and a trainer for what it describes."""
+    require(config is None or env is None, "a configuration has its environment: leave env out")
     folder = RunFolder(out)
     if config is None:
-        config, seeds, vary = folder.open()
+        config, seeds, vary = folder.open(env)
     else:
         seeds, vary = folder.members()
     tensorboard = (folder.path / "tensorboard").exists()
     runs = expand(config, seeds, vary)
+    if folder.checkpoint.exists():
+        # Before anything is made of a description that somebody has changed.
+        check_runs(folder.checkpoint, read_metadata(folder.checkpoint), runs)
     return folder, config, Trainer(runs, folder, cores=cores, group_size=folder.group_size(), tensorboard=tensorboard)
 
 
-def load(out: str | Path, *, config: Config | None = None) -> Result:
-    """The results and policies of a run folder, finished or not."""
-    folder, config, trainer = open_run(out, config)
+def load(out: str | Path, *, config: Config | None = None, env: AnyEnvironment | None = None) -> Result:
+    """The results and policies of a run folder, finished or not. `config` and `env` are as for `resume`."""
+    folder, config, trainer = open_run(out, config, env)
     metadata = read_metadata(folder.checkpoint)
-    check_runs(folder.checkpoint, metadata, trainer.runs)
     state = load_checkpoint(folder.checkpoint, trainer.template())
     frame = folder.read_results().head(metadata["rows"]) if metadata["rows"] else trainer.frame()
     require(len(frame) > 0, f"{folder.path} has no evaluations yet; continue it with 'derl resume {folder.path}'")

@@ -162,6 +162,11 @@ def test_expand_makes_every_combination_with_every_seed():
         ({"bonus.scale": []}, "no values"),
         ({"bonus.scale": [-1]}, "scale"),
         ({"bonus.nothing": [1]}, "unknown setting"),
+        ({"env_options.mapping_seed": [1, 2]}, "shapes the program.*derl sweep"),
+        ({"env_options.randomize_actions": [0, 1]}, "shapes the program.*derl sweep"),
+        ({"env_options.maping_seed": [1]}, "unknown option of DeepSea 'maping_seed'; did you mean mapping_seed"),
+        ({"env_options.mapping_seed.more": [1]}, "a single value"),
+        ({"env_options": [1]}, "name one of them"),
     ],
 )
 def test_expand_refuses(vary, message):
@@ -169,11 +174,30 @@ def test_expand_refuses(vary, message):
         expand(recipe("a2c-count", "DeepSea-10"), [0], vary)
 
 
+def test_numbers_of_a_task_can_be_varied():
+    named, made = recipe("a2c-count", "Hallway-4-4"), recipe("a2c-count", Hallway(4, 4))
+    for config, path in ((named, "env_options.stay_reward"), (made, "env.stay_reward")):
+        runs = expand(config, [0, 1], {path: [2.0, 0.5]})
+        assert [run.config.make_env().stay_reward for run in runs] == [2.0, 2.0, 0.5, 0.5]
+        assert [run.values for run in runs[::2]] == [{path: 2.0}, {path: 0.5}]
+    with pytest.raises(DerlError, match="costs must not be negative"):
+        expand(named, [0], {"env_options.move_cost": [0.1, -0.1]})
+    with pytest.raises(DerlError, match=r"did you mean env.stay_reward"):
+        expand(made, [0], {"env_options.stay_reward": [1.0]})
+
+
+def test_what_an_environment_makes_of_its_options_is_not_changed_behind_its_back():
+    config = recipe("a2c-count", DeepSea(4))
+    with pytest.raises(DerlError, match=r"env.mapping_seed is decided where DeepSea is made"):
+        config.with_value("env.mapping_seed", 7)
+
+
 def test_checks_before_any_work():
     config = recipe("a2c-count", "DeepSea-10")
     bad = {
         "num_envs": dataclasses.replace(config, num_envs=0),
         "episodes": config.with_value("protocol.episodes", 0),
+        "raise evaluate_every, or train for less": config.with_value("protocol.episodes", 10**18),
         "needs an exploiter": config.with_value("decoupling.alpha_explorer", 0.1),
         "gamma": config.with_value("explorer.gamma", 1.5),
         "learning_rate": config.with_value("explorer.learning_rate", -1.0),

@@ -342,3 +342,14 @@ def test_progress_of_runs_that_all_failed_and_of_a_first_piece():
         lambda s: s.collector.episodes, trainer.states[1], replace_fn=lambda n: n.at[1].add(9)
     )
     assert trainer._progress(1.0).episodes == 0
+
+
+def test_a_varied_number_of_a_task_is_as_if_it_had_been_made_with_it(tmp_path):
+    short = {"seeds": 1, "protocol__episodes": 40, "protocol__evaluate_every": 20, "population_size": 1}
+    path = "env_options.goal_reward"
+    both = derl.train("Hallway-3-1", "a2c", vary={path: [1.0, 3.0]}, out=tmp_path / "both", **short)
+    alone = derl.train("Hallway-3-1", "a2c", env_options={"goal_reward": 3.0}, **short)
+    np.testing.assert_array_equal(both.frame.filter(run=1)["explorer_return"], alone.frame["explorer_return"])
+    # Their best returns differ, so that there is no line to draw for all.
+    assert (both.optimal_return, alone.optimal_return) == (None, alone.config.make_env().optimal_return)
+    assert derl.load(tmp_path / "both").runs[1].config.make_env().goal_reward == 3.0

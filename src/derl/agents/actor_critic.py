@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Float, Int, PRNGKeyArray, Shaped
 
-from derl.agents.base import Agent, Clock, Metrics
+from derl.agents.base import Agent, Clock, Metrics, Role
 from derl.agents.returns import discounts, lambda_returns, retrace, vtrace
 from derl.core.checks import require_at_least, require_share
 from derl.core.networks import MLP
@@ -18,6 +18,9 @@ from derl.core.types import Rollout, Spec
 Correction = Literal["none", "importance", "clipped", "vtrace", "retrace"]
 """How an exploiter corrects for data of another policy: not at all, by the importance weight of each step, by that
 weight clipped at 1 (what the paper's code calls Retrace), by V-trace targets, or by Retrace(lambda) targets."""
+
+OWN_DATA = "for an explorer that alone acts, whose data are its own"
+"""Why such an agent has nothing to correct."""
 
 
 class ActorCritic(eqx.Module):
@@ -141,6 +144,14 @@ class ActorCriticAgent(Agent[ActorCriticState]):
         c_tp1 = lambda_t * jnp.concatenate([clipped[1:], jnp.zeros_like(clipped[:1])])
         q_t = retrace(v_tp1, v_tp1, rollout.reward, discount_t, c_tp1)
         return Targets(q_t - v_t, q_t, clipped, clipped)
+
+    def idle(self, role: Role) -> dict[str, str]:
+        found = super().idle(role)
+        if not role.others_act:
+            found["correction"] = OWN_DATA
+        if self.n_steps == 1:
+            found["gae_lambda"] = "with n_steps 1"
+        return found
 
     def check(self) -> None:
         super().check()

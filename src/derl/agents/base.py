@@ -2,7 +2,7 @@
 
 import abc
 from collections.abc import Callable
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 import equinox as eqx
 import jax
@@ -47,6 +47,16 @@ class Experience(eqx.Module):
     constraint: Constraint | None = None
     bonus: CurrentBonus | None = None
     """For agents that recompute it: the bonus as it is now. The rollout's reward then comes without it."""
+
+
+class Role(NamedTuple):
+    """What an agent is there for, which decides what of its settings can matter."""
+
+    exploits: bool
+    others_act: bool
+    """Whether the data it learns from are another policy's, at least in part."""
+    constrained: bool
+    """Whether it is kept near the other policy."""
 
 
 class Agent(eqx.Module, Generic[State]):
@@ -141,6 +151,11 @@ class Agent(eqx.Module, Generic[State]):
         self, state: State, key: PRNGKeyArray, spec: Spec, clock: Clock, experience: Experience
     ) -> tuple[State, Metrics]:
         """Update once."""
+
+    def idle(self, role: Role) -> dict[str, str]:
+        """Settings that cannot change anything in this role, each with the rest of "it changes nothing ..."."""
+        found = {"updates_per_rollout": "beside updates_per_step"} if self.updates_per_step else {}
+        return found if self.hidden else found | {"activation": "without hidden layers"}
 
     def check(self) -> None:
         """Raise a `DerlError` if a hyper-parameter makes no sense."""

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from derl.agents.base import Agent, Clock, Experience, Metrics, comparison, learn_if
+from derl.agents.base import Agent, Clock, Experience, Metrics, Role, comparison, learn_if
 from derl.agents.divergences import constrained_loss
 from derl.agents.q_network import DQNState, Learner, Memory, QNetwork, StateConstraint, epsilon_greedy, q_loss
 from derl.agents.replay import Priorities, Ring
@@ -244,6 +244,20 @@ class DQN(Agent[DQNState]):
         # The predicate is shared by a population, so this stays a branch; the memory is only read inside it.
         learner, metrics = learn_if(enough, step, state.learner)
         return eqx.tree_at(lambda s: s.learner, state, learner), metrics
+
+    def idle(self, role: Role) -> dict[str, str]:
+        found = super().idle(role)
+        if role.exploits:
+            only = ("epsilon_start", "epsilon_steps", "collect_steps", "recompute_bonus")
+            found |= dict.fromkeys(only, "for an exploiter: it is the explorer's")
+        elif self.epsilon_start == self.epsilon_end:
+            found["epsilon_steps"] = "with epsilon_start and epsilon_end alike"
+        if not self.prioritised:
+            found |= dict.fromkeys(("priority_exponent", "priority_correction"), "without prioritised")
+        if not role.constrained:
+            alpha = f"decoupling.alpha_{'exploiter' if role.exploits else 'explorer'}"
+            found["temperature"] = f"without a divergence constraint ({alpha})"
+        return found
 
     def check(self) -> None:
         super().check()

@@ -10,7 +10,7 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from derl.agents.a2c import policy_loss, value_loss
 from derl.agents.actor_critic import ActorCritic, ActorCriticAgent, Correction, actor_critic_loss, entropy
-from derl.agents.base import Clock, Experience, Metrics, comparison, learn_if
+from derl.agents.base import Clock, Experience, Metrics, Role, comparison, learn_if
 from derl.agents.divergences import constrained_loss
 from derl.agents.episodes import EpisodeReplay, Episodes
 from derl.agents.returns import importance_ratio, select
@@ -162,6 +162,20 @@ class EpisodicA2C(ActorCriticAgent):
         # The predicate is shared by a population, so this stays a branch; the memory is only read inside it.
         learner, metrics = learn_if(replay.ready(clock), step, state.learner)
         return EpisodicState(learner, replay), metrics
+
+    def idle(self, role: Role) -> dict[str, str]:
+        found = super().idle(role)
+        # What is in memory is another policy's even if nobody else acts: that of some time ago. And returns are over
+        # whole episodes, so that the number of steps is only how often an explorer learns.
+        found.pop("correction", None)
+        found.pop("gae_lambda", None)
+        if role.exploits:
+            found["n_steps"] = "for an exploiter, which does not decide how often data come"
+        if not self.averaged:
+            found |= dict.fromkeys(("average_rate", "average_share"), "without averaged")
+        if not self.entropy_coef:
+            found["entropy_steps"] = "with entropy_coef 0"
+        return found
 
     def check(self) -> None:
         super().check()

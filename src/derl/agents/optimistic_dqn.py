@@ -6,7 +6,7 @@ import equinox as eqx
 import jax
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from derl.agents.base import Clock, Experience
+from derl.agents.base import Clock, Experience, Role
 from derl.agents.dqn import DQN
 from derl.agents.optimism import AnyOptimism, CountOptimism, DistilledOptimism, HashOptimism
 from derl.agents.q_network import DQNState, Memory
@@ -69,6 +69,14 @@ class OptimisticDQN(DQN):
     def refresh(self, state: DQNState, batch: Memory, bonus: CurrentBonus | None) -> Memory:
         batch = super().refresh(state, batch, bonus)
         return batch._replace(optimism=self.term(state, batch.bootstrap_obs))  # pyright: ignore[reportArgumentType]
+
+    def idle(self, role: Role) -> dict[str, str]:
+        found = super().idle(role)
+        needs = {"optimism_bits": "hash", "optimism_learning_rate": "distilled"}
+        found |= {name: f"without optimism {kind}" for name, kind in needs.items() if self.optimism != kind}
+        if not self.optimism_weight:
+            found |= dict.fromkeys(("optimism", "optimism_power", *needs), "with optimism_weight 0")
+        return found
 
     def check(self) -> None:
         super().check()

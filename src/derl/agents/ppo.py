@@ -7,8 +7,15 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PRNGKeyArray, Shaped
 
-from derl.agents.actor_critic import ActorCritic, ActorCriticAgent, ActorCriticState, actor_critic_loss, entropy
-from derl.agents.base import Clock, Experience, Metrics, comparison
+from derl.agents.actor_critic import (
+    OWN_DATA,
+    ActorCritic,
+    ActorCriticAgent,
+    ActorCriticState,
+    actor_critic_loss,
+    entropy,
+)
+from derl.agents.base import Clock, Experience, Metrics, Role, comparison
 from derl.agents.divergences import constrained_loss
 from derl.agents.packed import PackedActorCritic, PackedState, pack_state, unpack_state
 from derl.agents.returns import importance_ratio, importance_weights, select
@@ -157,6 +164,17 @@ class PPO(ActorCriticAgent):
             "(2 at least are needed); raise n_steps or num_envs, or lower minibatches",
         )
         return super().init(key, spec, num_envs, rollout_length)
+
+    def idle(self, role: Role) -> dict[str, str]:
+        found = super().idle(role)
+        if not role.others_act:
+            return found | {"weight_value_loss": OWN_DATA}
+        # The ratio of the policy loss is the importance weight itself, whatever the correction.
+        if self.correction in ("none", "clipped") and not self.weight_value_loss:
+            found["correction"] = "in PPO without weight_value_loss (vtrace and retrace would)"
+        if self.correction in ("none", "vtrace"):
+            found["weight_value_loss"] = f"with correction {self.correction}, which has no weights for values"
+        return found
 
     def check(self) -> None:
         super().check()

@@ -50,6 +50,10 @@ class Bonus(eqx.Module, Generic[State]):
             "use count, hash-count or rnd, or switch explorer.recompute_bonus off"
         )
 
+    def idle(self, spec: Spec, num_envs: int) -> dict[str, str]:
+        """Settings that cannot change anything here, each with the rest of "it changes nothing ..."."""
+        return {}
+
     def check(self) -> None:
         """Raise a `DerlError` if a hyper-parameter makes no sense."""
         check_choices(self)

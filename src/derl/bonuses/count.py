@@ -43,6 +43,10 @@ def count_visits(
     return visits.at[states].max(by_then), by_then
 
 
+UNCAPPED = "with an increment of 1 or more, where no bonus is above 1"
+"""Why a cap may have no effect."""
+
+
 class CountState(eqx.Module):
     """How often each state was visited, over all environments and all time."""
 
@@ -79,6 +83,10 @@ class Count(Bonus[CountState]):
 
     def current(self, state: CountState, obs: Array, action: Array, next_obs: Array) -> Float[Array, "*b"]:
         return self.reward(jnp.maximum(1, state.visits[looked_at_again(obs, next_obs, self.looks)]))
+
+    def idle(self, spec: Spec, num_envs: int) -> dict[str, str]:
+        found = {"capped": UNCAPPED} if self.increment >= 1 else {}
+        return found | ({"divide_by_increment": "with increment 1"} if self.increment == 1 else {})
 
     def check(self) -> None:
         super().check()

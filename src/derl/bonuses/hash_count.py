@@ -10,7 +10,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, Shaped, UInt32
 
 from derl.bonuses.base import Bonus, Looks, looked_at, looked_at_again
-from derl.bonuses.count import count_visits, inverse_root_count
+from derl.bonuses.count import UNCAPPED, count_visits, inverse_root_count
 from derl.core.checks import require_positive
 from derl.core.types import Box, Discrete, Rollout, Spec
 
@@ -119,6 +119,10 @@ class HashCount(Bonus[HashCountState]):
     def current(self, state: HashCountState, obs: Array, action: Array, next_obs: Array) -> Float[Array, "*b"]:
         codes = state.simhash(looked_at_again(obs, next_obs, self.looks))
         return self.reward(jnp.maximum(1, state.visits[codes]))
+
+    def idle(self, spec: Spec, num_envs: int) -> dict[str, str]:
+        found = {"capped": UNCAPPED} if self.increment >= 1 else {}
+        return found | ({"simultaneous": "with a single environment (num_envs 1)"} if num_envs == 1 else {})
 
     def check(self) -> None:
         super().check()

@@ -17,6 +17,9 @@ class NoBonus(Bonus[tuple[()]]):
             self.scale == 1, f"NoBonus: there is nothing that a scale of {self.scale:g} could change; leave it at 1"
         )
 
+    def idle(self, spec: Spec, num_envs: int) -> dict[str, str]:
+        return {"normalise": "as there is no bonus"}
+
     def init(self, key: PRNGKeyArray, spec: Spec, num_envs: int) -> tuple[()]:
         return ()
 

@@ -105,6 +105,10 @@ class RIDE(DynamicsBonus[RIDEState]):
         impact = impact_per_root_visit(encoded.successor, encoded.state, visits)
         return RIDEState(learner, counts, state.simhash), impact / 2 if self.halve else impact
 
+    def idle(self, spec: Spec, num_envs: int) -> dict[str, str]:
+        discrete = isinstance(spec.observation, Discrete)
+        return {"key_bits": "where observations can be counted as they are"} if discrete else {}
+
     def check(self) -> None:
         super().check()
         require_positive(self, "key_bits")

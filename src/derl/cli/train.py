@@ -26,6 +26,7 @@ from derl.training.config import Config, Protocol
 from derl.training.folder import RunFolder
 from derl.training.loop import ignores_lambda
 from derl.training.seeds import check_seeds, count_seeds
+from derl.training.settings import settings_of
 
 
 @dataclasses.dataclass(frozen=True)
@@ -74,10 +75,12 @@ class Train:
     population_size: int | None = None
     """At most this many runs in one compiled program; by default as many as fit into a core's caches, 16 at most."""
 
-    def to_config(self, env_options: dict[str, Any]) -> Config:
-        """The experiment these flags describe."""
-        names = {f.name for f in dataclasses.fields(Config)} & {f.name for f in dataclasses.fields(type(self))}
-        return Config(**{name: getattr(self, name) for name in names}, env_options=env_options).check()
+    def to_config(self, base: Config) -> Config:
+        """The experiment these flags describe, which change `base`. What does nothing depends on what is varied too."""
+        names = {f.name for f in settings_of(base)} & {f.name for f in dataclasses.fields(type(self))}
+        # The recipe's name as it is spelt, whatever the case of the letters typed.
+        values = {name: getattr(self, name) for name in names - {"recipe"}}
+        return dataclasses.replace(base, **values).check(idle=False)
 
 
 MANY = ("--env-option", "--vary")
@@ -222,8 +225,7 @@ def parse(args: list[str]) -> tuple[Train, Config]:
     shared = {name: value for name, value in shared.items() if name in {f.name for f in dataclasses.fields(Config)}}
     shared |= flags_of(earlier_run(args))
     command = tyro.cli(flags_for(config), args=args, default=flags_for(config)(**shared), prog="derl train")
-    # The recipe's name as it is spelt, whatever the case of the letters typed.
-    return command, dataclasses.replace(command.to_config(dict(config.env_options)), recipe=config.recipe)
+    return command, command.to_config(config)
 
 
 def default_folder(config: Config) -> Path:
@@ -256,7 +258,7 @@ def report(result: Result) -> None:
         table.add_row(*cells, *([spread(known.mean, known.std)] if known else []))
     show_table(table)
     tell_failures(result)
-    optimum = result.config.make_env().optimal_return
+    optimum = result.optimal_return
     if optimum is not None:
         console.print(f"the best possible return of {result.config.task} is {optimum:.2f}")
     if result.folder is not None:

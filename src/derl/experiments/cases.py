@@ -8,6 +8,7 @@ from typing import Any
 
 from derl.core.errors import DerlError, require
 from derl.training.config import Config
+from derl.training.idle import check_idle
 from derl.training.members import Run
 from derl.training.recipes import recipe as make_recipe
 
@@ -103,7 +104,19 @@ def case_of(recipe: str, task: str, setting: str) -> Case:
 def check_case(case: Case, shapes: bool = True) -> None:
     """Raise a `DerlError` that names the case if its configuration makes no sense."""
     try:
-        case.config().check(shapes)
+        case.config().check(shapes, idle=False)
     except DerlError as error:
         where = f"{case.recipe} on {case.task}" + (f" with {case.setting}" if case.changes else "")
         raise DerlError(f"{where}: {error}") from None
+
+
+def check_changes(cases: Iterable[Case]) -> None:
+    """Raise a `DerlError` that names the recipe if a setting was changed that does nothing in any of its cases."""
+    recipes: dict[str, list[Config]] = {}
+    for case in cases:
+        recipes.setdefault(case.recipe, []).append(case.config())
+    for name, configs in recipes.items():
+        try:
+            check_idle(configs)
+        except DerlError as error:
+            raise DerlError(f"{name}: {error}") from None

@@ -9,7 +9,7 @@ from typing import Any
 
 from derl.core.errors import DerlError, UnknownNameError, require
 from derl.envs import make
-from derl.experiments.cases import Case, Setting, check_case, check_value
+from derl.experiments.cases import Case, Setting, check_case, check_changes, check_value
 from derl.experiments.choosing import chooser
 from derl.experiments.shortening import shortened
 from derl.training.recipes import RECIPES
@@ -55,6 +55,7 @@ class Experiment:
             shape = (case.recipe, case.task, tuple(p for p in case.changes if not isinstance(p[1], float)))
             check_case(case, shape not in seen)
             seen.add(shape)
+        check_changes(self.cases)
         return self
 
     def narrowed(

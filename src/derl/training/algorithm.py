@@ -4,6 +4,7 @@ An `Algorithm` is a pytree of hyper-parameters: numbers are leaves and can diffe
 structure is static.
 """
 
+import dataclasses
 from typing import Literal
 
 import equinox as eqx
@@ -42,6 +43,17 @@ class Decoupling(eqx.Module):
     """The exploiter's log-probabilities count for no less than this in the sum: it can advise, not forbid."""
     mixture_weight: float = 1.0
     """Weight of the explorer's preferences in the sum."""
+
+    def idle(self, alone: bool) -> dict[str, str]:
+        """Settings that cannot change anything, each with the rest of "it changes nothing ..."."""
+        if alone:
+            return dict.fromkeys((field.name for field in dataclasses.fields(self)), "without an exploiter")
+        found = {} if self.replay_segments else {"replay_batch": "without decoupling.replay_segments"}
+        if not self.mixture:
+            found |= dict.fromkeys(("mixture_floor", "mixture_weight"), "without decoupling.mixture")
+        if not (self.alpha_explorer or self.alpha_exploiter):
+            found["divergence"] = "without a constraint (decoupling.alpha_explorer, decoupling.alpha_exploiter)"
+        return found
 
     def check(self) -> None:
         """Raise a `DerlError` if a setting makes no sense."""

@@ -14,8 +14,12 @@ from derl.core.errors import DerlError, require
 from derl.envs import make
 from derl.envs.base import AnyEnvironment
 from derl.training.algorithm import Algorithm, Decoupling
-from derl.training.settings import check_finite, replaced
+from derl.training.idle import check_idle
+from derl.training.settings import NO_SETTING, check_finite, replaced, settings_of
 from derl.training.state import blank_run
+
+MOST_EVALUATIONS = 1_000_000
+"""More are a slip of the finger; their times alone would fill the memory."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -45,8 +49,17 @@ class Protocol:
                 require(type(value) is int, f"Protocol: {name} takes a whole number, not {value!r}")
                 require_at_least(self, 1, name)
 
+    def idle(self) -> dict[str, str]:
+        """Settings that cannot change anything, each with the rest of "it changes nothing ..."."""
+        return {} if self.steps is None else {"episodes": "beside protocol.steps"}
+
     def budget(self, env: AnyEnvironment) -> tuple[int, int]:
         """Training steps, and steps between evaluations."""
+        evaluations = (self.episodes if self.steps is None else self.steps) // self.evaluate_every
+        require(
+            evaluations <= MOST_EVALUATIONS,
+            f"Protocol: more than {MOST_EVALUATIONS:,} evaluations: raise evaluate_every, or train for less",
+        )
         if self.steps is not None:
             return self.steps, self.evaluate_every
         length = env.episode_length
@@ -79,15 +92,19 @@ class Config:
     """Whether extrinsic rewards are divided by the running deviation of their discounted sums."""
     env: AnyEnvironment | None = None
     """An environment object, in place of one made from `task` and `env_options`."""
+    origin: Mapping[str, Any] = dataclasses.field(default_factory=dict, compare=False, repr=False, metadata=NO_SETTING)
+    """Parts and settings as they came, before anybody changed one: a recipe's values are nobody's choice, even where
+    one does nothing."""
 
     def make_env(self) -> AnyEnvironment:
         """The environment."""
         return make(self.task, **self.env_options) if self.env is None else self.env
 
-    def check(self, shapes: bool = True) -> "Config":
+    def check(self, shapes: bool = True, idle: bool = True) -> "Config":
         """Raise a `DerlError` if anything makes no sense; else give the configuration itself.
 
-        Without `shapes` it takes a millisecond, but does not ask the parts whether they fit each other.
+        Without `shapes` it takes a millisecond, but does not ask the parts whether they fit each other. Without `idle`
+        settings may do nothing: for one of several runs, in some of which they may (see `check_idle`).
         """
         require_at_least(self, 1, "num_envs")
         check_choices(self)
@@ -96,6 +113,8 @@ class Config:
                 part.check()
                 check_finite(part)
         self._check_together()
+        if idle:
+            check_idle([self])
         env = self.make_env()
         self.protocol.budget(env)
         if shapes:
@@ -168,6 +187,10 @@ class Config:
             self.decoupling.mixture != 0,
             self.protocol.evaluation_statistics == "own",
         )
+
+    def as_origin(self) -> "Config":
+        """Itself as what later changes start from."""
+        return dataclasses.replace(self, origin={f.name: getattr(self, f.name) for f in settings_of(self)})
 
     def with_value(self, path: str, value: Any) -> "Config":
         """A copy with one setting changed, named as on the command line: `bonus.scale`, `explorer.learning_rate`."""

@@ -3,6 +3,7 @@
 import contextlib
 import io
 import json
+import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -10,10 +11,13 @@ from typing import Any
 
 import polars as pl
 
-from derl.core.errors import DerlError, require
+from derl.core.errors import DerlError, UnknownNameError, require
 from derl.core.files import LOCK, try_lock, write_atomically
+from derl.envs.base import AnyEnvironment
 from derl.training.checkpoint import read_metadata
 from derl.training.config import Config
+from derl.training.objects import described, made_again
+from derl.training.seeds import check_seeds
 from derl.training.version import code_version, versions_of
 from derl.training.written import from_json, to_json
 
@@ -56,7 +60,7 @@ class RunFolder:
             "vary": {k: list(v) for k, v in vary.items()},
             "group_size": group_size,
             "config": json.loads(to_json(config)),
-        }
+        } | ({} if config.env is None else {"env": described(config.env)})
         self.lock()
         try:
             write_atomically(self.path / CONFIG, json.dumps(data, indent=2).encode())
@@ -64,9 +68,20 @@ class RunFolder:
             self.unlock()
             raise
 
-    def open(self) -> tuple[Config, list[int], dict[str, list[float]]]:
-        """What the folder's run is: its configuration, seeds and varied numbers."""
-        return from_json(json.dumps(self._described()["config"])), *self.members()
+    def open(self, env: AnyEnvironment | None = None) -> tuple[Config, list[int], dict[str, list[float]]]:
+        """What the folder's run is: its configuration, seeds and varied numbers.
+
+        `env` is its environment object, if it has one; whose class is loaded is made again as it was.
+        """
+        data = self._described()
+        if env is None and data.get("env") is not None:
+            env = made_again(data["env"])
+        try:
+            return from_json(json.dumps(data["config"]), env), *self.members()
+        except UnknownNameError:
+            raise
+        except DerlError as error:
+            raise DerlError(f"{self.path / CONFIG}: {error}") from None
 
     def check_versions(self, config: Config) -> None:
         """Raise unless the folder's run was begun by an engine that computes what this one does."""
@@ -80,19 +95,29 @@ class RunFolder:
     def members(self) -> tuple[list[int], dict[str, list[float]]]:
         """The seeds and varied numbers of the folder's runs."""
         data = self._described()
-        return data["seeds"], data["vary"]
+        seeds, vary = data["seeds"], data["vary"]
+        lists = isinstance(vary, dict) and all(isinstance(values, list) for values in vary.values())
+        numbers = lists and all(type(value) in (int, float) for values in vary.values() for value in values)
+        good = isinstance(seeds, list) and numbers and all(values for values in vary.values())
+        require(good, f"{self.path / CONFIG} is damaged (seeds is a list, vary lists of numbers by setting)")
+        check_seeds(seeds)
+        return seeds, vary
 
     def group_size(self) -> int:
         """How many runs are trained in one compiled program: another number may round differently."""
-        return self._described()["group_size"]
+        size, (seeds, vary) = self._described()["group_size"], self.members()
+        runs = len(seeds) * math.prod(len(values) for values in vary.values())
+        good = type(size) is int and 1 <= size <= runs
+        require(good, f"{self.path / CONFIG} is damaged (group_size is from 1 to its {runs} runs, not {size!r})")
+        return size
 
     def _described(self) -> dict[str, Any]:
         path = self.path / CONFIG
         require(path.exists(), f"{self.path} is not a run folder (it has no {CONFIG})")
         try:
             data = json.loads(path.read_text())
-            missing = {"config", "seeds", "vary", "group_size"} - set(data)
-        except (OSError, ValueError, TypeError) as error:
+            missing = {"config", "seeds", "vary", "group_size"} - set(dict(data))
+        except (OSError, ValueError, TypeError, RecursionError) as error:
             raise DerlError(f"{path} is damaged ({error})") from None
         require(not missing, f"{path} is damaged (it lacks {', '.join(sorted(missing))})")
         return data

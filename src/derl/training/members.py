@@ -10,6 +10,7 @@ import numpy as np
 
 from derl.core.errors import require
 from derl.training.config import Config
+from derl.training.idle import check_idle
 from derl.training.seeds import check_seeds
 from derl.training.settings import value_at
 from derl.training.written import to_json
@@ -33,6 +34,21 @@ def fingerprint(runs: Sequence[Run]) -> str:
     return digest.hexdigest()[:32]
 
 
+def can_vary(config: Config, path: str, value: float) -> bool:
+    """Whether runs of one program can differ in a setting: a number that programs take as an input."""
+    head, _, option = path.replace("-", "_").partition(".")
+    if head != "env_options" or config.env is not None:
+        old, traced = value_at(config, path)
+        return isinstance(old, float) and traced
+    # An option that does not exist, or cannot be this, is told by the task itself.
+    env = config.with_value(path, value).make_env()
+    if not hasattr(env, option):
+        return False
+    made, traced = value_at(env, option)
+    # A task of your own may take a whole number as it is.
+    return isinstance(made, float | int) and not isinstance(made, bool) and traced
+
+
 def expand(config: Config, seeds: Sequence[int], vary: Mapping[str, Sequence[float]] | None = None) -> list[Run]:
     """Every combination of the varied numbers, with every seed."""
     vary = vary or {}
@@ -40,18 +56,18 @@ def expand(config: Config, seeds: Sequence[int], vary: Mapping[str, Sequence[flo
     for path, values in vary.items():
         require(len(values) > 0, f"vary: no values for {path}")
         require(len(set(values)) == len(values), f"vary: {path} has a value twice, which would count its runs twice")
-        old, traced = value_at(config, path)
         require(
-            isinstance(old, float) and traced,
+            can_vary(config, path, values[0]),
             f"vary: {path} is not a number that runs of one population can differ in (it shapes the program); "
-            "start a separate run for each value",
+            "vary it in a sweep (derl sweep), or start a separate run for each value",
         )
     runs = []
     for combination in itertools.product(*vary.values()):
         varied = config
         for path, value in zip(vary, combination, strict=True):
             varied = varied.with_value(path, float(value))
-        varied.check()
+        varied.check(idle=False)
         values = dict(zip(vary, map(float, combination), strict=True))
         runs += [Run(seed, values, varied) for seed in seeds]
+    check_idle([run.config for run in runs[:: len(seeds)]])
     return runs

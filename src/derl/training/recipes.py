@@ -4,7 +4,7 @@ Numbers are those of the paper's appendix A. Where the configuration behind the 
 paper's text, the recipe follows the configuration, and a comment says so: a recipe exists to reproduce its row.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 import equinox as eqx
@@ -17,6 +17,7 @@ from derl.envs import Hallway, make
 from derl.envs.base import AnyEnvironment
 from derl.training.algorithm import Decoupling
 from derl.training.config import Config
+from derl.training.idle import role_of, without_idle
 from derl.training.own import AGENTS as OWN_AGENTS
 from derl.training.own import BONUSES as OWN_BONUSES
 from derl.training.own import OWN, own_recipe
@@ -160,7 +161,7 @@ def with_parts(
 
     None leaves a part as it is; the exploiter "none" leaves it out.
     """
-    hallway, kinds = isinstance(config.make_env(), Hallway), _kinds(config)
+    before, hallway, kinds = config, isinstance(config.make_env(), Hallway), _kinds(config)
     if explorer is not None:
         made = agent_of(explorer, hallway) if isinstance(explorer, str) else explorer
         # Only a policy that samples can be asked after its update: a greedy one may give what it did no chance at all.
@@ -175,8 +176,24 @@ def with_parts(
             config = replace(config, decoupling=Decoupling())
     if bonus is not None:
         config = with_bonus(config, bonus, hallway) if isinstance(bonus, str) else replace(config, bonus=bonus)
+    named = [seat for seat, part in (("explorer", explorer), ("exploiter", exploiter)) if isinstance(part, str)]
+    config = as_in_seats(config, named)
+    parts = {seat: getattr(config, seat) for seat in named}
+    if isinstance(bonus, str):
+        # A bonus may bring the optimism that goes with it.
+        parts |= {"bonus": config.bonus} | ({} if config.explorer == before.explorer else {"explorer": config.explorer})
+    config = replace(config, origin={**config.origin, **parts})
     # It is not that recipe any more if a part is of another kind.
     return config if kinds == _kinds(config) else replace(config, recipe=CUSTOM)
+
+
+def as_in_seats(config: Config, seats: Iterable[str]) -> Config:
+    """A configuration whose agents in these seats are without settings that mean something in the other seat alone."""
+    for seat in seats:
+        agent = getattr(config, seat)
+        if agent is not None:
+            config = replace(config, **{seat: without_idle(agent, role_of(config, seat))})
+    return config
 
 
 def _kinds(config: Config) -> tuple[type, ...]:
@@ -185,13 +202,17 @@ def _kinds(config: Config) -> tuple[type, ...]:
 
 def recipe(name: str, task: str | AnyEnvironment, **env_options) -> Config:
     """The named recipe for a task. Tasks other than Hallways, also your own, have DeepSea's settings."""
+    return _recipe(name, task, **env_options).as_origin()
+
+
+def _recipe(name: str, task: str | AnyEnvironment, **env_options) -> Config:
     key = name.lower()
     if key not in RECIPES:
         raise UnknownNameError("recipe", name, RECIPES)
     if not isinstance(task, str):
         require(not env_options, f"{task.name} is already made: give it its options where you make it")
         like = "Hallway-10-10" if isinstance(task, Hallway) else "DeepSea-10"
-        return replace(recipe(key, like), task=task.name, env=task)
+        return replace(_recipe(key, like), task=task.name, env=task)
     env = make(task, **env_options)
     # However the task was written: deepsea-10 is DeepSea-10.
     task = env.name

@@ -5,9 +5,18 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
+import equinox as eqx
+
 from derl.core.errors import DerlError, UnknownNameError, require
 
 T = TypeVar("T")
+NO_SETTING = {"setting": False}
+"""Metadata of a field that is not for users to set."""
+
+
+def settings_of(obj: Any) -> list[dataclasses.Field]:
+    """The fields of a configuration or part that can be set."""
+    return [field for field in dataclasses.fields(obj) if field.metadata.get("setting", True)]
 
 
 def replaced(obj: T, path: str, value: Any) -> T:
@@ -21,8 +30,9 @@ def replaced(obj: T, path: str, value: Any) -> T:
 def _replace(obj: Any, names: Sequence[str], value: Any, path: str) -> Any:
     if isinstance(obj, Mapping):
         # Options of a task: any name, which the task itself will check. Whole numbers may come as text or floats.
+        require(len(names) == 1, f"{path}: an option of a task is a single value, env_options.NAME")
         return {**obj, names[0]: int(value) if isinstance(value, float) and value.is_integer() else value}
-    fields = {f.name: f for f in dataclasses.fields(obj)} if dataclasses.is_dataclass(obj) else {}
+    fields = {f.name: f for f in settings_of(obj)} if dataclasses.is_dataclass(obj) else {}
     if names[0] not in fields:
         raise UnknownNameError("setting", path, ())
     old = getattr(obj, names[0])
@@ -34,14 +44,22 @@ def _replace(obj: Any, names: Sequence[str], value: Any, path: str) -> Any:
         value = tuple(value)
     elif (type(old) is int or old is None) and isinstance(value, float) and value.is_integer():
         value = int(value)
-    _check_type(old, value, path)
-    return dataclasses.replace(obj, **{names[0]: value})  # pyright: ignore[reportArgumentType]
+    check_type(old, value, path)
+    try:
+        return dataclasses.replace(obj, **{names[0]: value})  # pyright: ignore[reportArgumentType]
+    except TypeError:
+        # A class that makes some of its fields itself does not take them from others; a number can be put in its place.
+        fixed = fields[names[0]].metadata.get("static", False)
+        require(not fixed, f"{path} is decided where {type(obj).__name__} is made: give it there")
+        return eqx.tree_at(lambda part: getattr(part, names[0]), obj, value)
 
 
-def _check_type(old: Any, value: Any, path: str) -> None:
+def check_type(old: Any, value: Any, path: str) -> None:
     """Raise if a value cannot stand where another stood."""
     if isinstance(old, bool):
         require(isinstance(value, bool), f"{path} takes true or false, not {value!r}")
+    elif isinstance(old, float):
+        require(isinstance(value, float | int) and not isinstance(value, bool), f"{path} takes a number, not {value!r}")
     elif type(old) is int:
         require(type(value) is int, f"{path} takes a whole number, not {value!r}")
     elif isinstance(old, str):
@@ -75,7 +93,7 @@ def _number(value: Any, path: str) -> float:
 def setting_paths(obj: Any, prefix: str = "") -> list[str]:
     """Every setting below a configuration, as dotted paths."""
     paths: list[str] = []
-    for field in dataclasses.fields(obj):
+    for field in settings_of(obj):
         value = getattr(obj, field.name)
         nested = dataclasses.is_dataclass(value) and not isinstance(value, type)
         paths += setting_paths(value, f"{prefix}{field.name}.") if nested else [f"{prefix}{field.name}"]

@@ -5,28 +5,33 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from derl.agents import AGENTS
-from derl.bonuses import BONUSES
-from derl.core.errors import DerlError, UnknownNameError
+from derl.agents import AGENTS, Agent
+from derl.bonuses import BONUSES, Bonus
+from derl.core.errors import DerlError, UnknownNameError, require
+from derl.envs.base import AnyEnvironment
 from derl.training.algorithm import Decoupling
 from derl.training.config import Config, Protocol
+from derl.training.objects import loaded_class
+from derl.training.settings import check_type, settings_of
 
 KINDS: dict[str, Mapping[str, type]] = {"explorer": AGENTS, "exploiter": AGENTS, "bonus": BONUSES}
 """Where the class of each part of a configuration is looked up by name."""
+OWN = "custom:"
+"""Before the name of a class that is not registered."""
 
 
 def to_json(config: Config) -> str:
     """A configuration as text; `from_json` reads it back. Raises for parts that are not registered by name."""
     data: dict[str, Any] = {}
-    for field in dataclasses.fields(config):
+    for field in settings_of(config):
         value = getattr(config, field.name)
         if field.name in KINDS and value is not None:
             kinds = [name for name, kind in KINDS[field.name].items() if kind is type(value)]
-            kind = kinds[0] if kinds else f"custom:{type(value).__name__}"
+            kind = kinds[0] if kinds else f"{OWN}{type(value).__name__}"
             data[field.name] = {"kind": kind, **_fields(value)}
         elif field.name == "env":
             if value is not None:
-                data["env"] = f"custom:{type(value).__name__}"
+                data["env"] = f"{OWN}{type(value).__name__}"
         else:
             data[field.name] = _fields(value) if dataclasses.is_dataclass(value) else value
     # Options of a task may be NumPy's numbers.
@@ -37,14 +42,28 @@ def _fields(obj: Any) -> dict[str, Any]:
     return {f.name: getattr(obj, f.name) for f in dataclasses.fields(obj)}
 
 
-def from_json(text: str) -> Config:
-    """A configuration from `to_json`'s text."""
+def from_json(text: str, env: AnyEnvironment | None = None) -> Config:
+    """A configuration from `to_json`'s text. `env` is the environment object, if it has one."""
     try:
         data = json.loads(text)
-        values = {name: _part(name, value) for name, value in data.items()}
-        return Config(**values)
-    except (TypeError, KeyError, AttributeError, json.JSONDecodeError) as error:
-        raise DerlError(f"the configuration cannot be read ({error}); it may be from another version of derl") from None
+        own = data.pop("env", None)
+        config = Config(**{name: _part(name, value) for name, value in data.items() if name not in INTERNAL})
+        unknown = INTERNAL & set(data)
+        require(not unknown, f"the configuration cannot be read (unknown setting {', '.join(unknown)})")
+        _check_types(config)
+        config = dataclasses.replace(config, env=_environment(config, own, env))
+        # What makes no sense is told here: a number that is none, say, can come from an editor's hand alone.
+        config.check(shapes=False, idle=False)
+    except READING as error:
+        what = f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
+        raise DerlError(f"the configuration cannot be read ({what}); it may be from another version of derl") from None
+    # Whatever does nothing in it was accepted, or came with a recipe, when it was written.
+    return config.as_origin()
+
+
+READING = (TypeError, KeyError, AttributeError, ValueError, OverflowError, RecursionError)
+"""What a text that `to_json` did not write may end in."""
+INTERNAL = {field.name for field in dataclasses.fields(Config)} - {field.name for field in settings_of(Config)}
 
 
 def _part(name: str, value: Any) -> Any:
@@ -52,12 +71,54 @@ def _part(name: str, value: Any) -> Any:
         return Decoupling(**value)
     if name == "protocol":
         return Protocol(**value)
-    kind = str(value.get("kind") if isinstance(value, dict) else value)
-    if kind.startswith("custom:"):
-        raise DerlError(f"this run uses your own {kind.removeprefix('custom:')}; continue it from Python (derl.resume)")
-    if name in KINDS and value is not None:
-        settings = {k: tuple(v) if isinstance(v, list) else v for k, v in value.items() if k != "kind"}
-        if value["kind"] not in KINDS[name]:
-            raise UnknownNameError(name, value["kind"], KINDS[name])
-        return KINDS[name][value["kind"]](**settings)
-    return value
+    if name not in KINDS or (value is None and name == "exploiter"):
+        return value
+    if not isinstance(value, dict):
+        raise DerlError(f"{name} is a group of settings with its kind, not {value!r}")
+    settings = {k: tuple(v) if isinstance(v, list) else v for k, v in value.items() if k != "kind"}
+    return _kind(name, str(value["kind"]))(**settings)
+
+
+def _kind(part: str, name: str) -> type:
+    """The class of a part: registered under a name, or one of your own that is loaded."""
+    if not name.startswith(OWN):
+        if name not in KINDS[part]:
+            raise UnknownNameError(part, name, KINDS[part])
+        return KINDS[part][name]
+    own = name.removeprefix(OWN)
+    found = loaded_class(Bonus if part == "bonus" else Agent, own)
+    if found is None:
+        raise DerlError(
+            f"this run uses your own {own}: load the module that has it (derl --import MODULE ...), or give the "
+            "configuration from Python (derl.load(folder, config=...), derl.resume)"
+        )
+    return found
+
+
+def _environment(config: Config, own: Any, env: AnyEnvironment | None) -> AnyEnvironment | None:
+    """The environment object of a configuration that has one: a text can only name its class."""
+    if own is None:
+        require(env is None, f"this run's task, {config.task}, has a name: leave env out")
+        return None
+    name = str(own).removeprefix(OWN)
+    if env is None:
+        raise DerlError(
+            f"this run's task is an object of the class {name}: load the module that has it (derl --import MODULE "
+            "...), or give the object from Python (derl.load(folder, env=...), derl.resume)"
+        )
+    require(
+        type(env).__name__ == name and env.name == config.task,
+        f"this run's task is {config.task}, an object of {name}, and not {env.name} of {type(env).__name__}",
+    )
+    return env
+
+
+def _check_types(config: Config) -> None:
+    """Raise if a value cannot stand where it does."""
+    require(isinstance(config.task, str), f"task takes text, not {config.task!r}")
+    for name in ("", *KINDS, "decoupling", "protocol"):
+        part = getattr(config, name) if name else config
+        for field in [] if part is None else settings_of(part):
+            if field.default is not dataclasses.MISSING:
+                check_type(field.default, getattr(part, field.name), f"{name}.{field.name}" if name else field.name)
+    check_type({}, config.env_options, "env_options")

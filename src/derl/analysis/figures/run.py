@@ -39,7 +39,7 @@ def plot_curves(result: Result, path: Path | str) -> list[Path]:
         title=f"{row_name(result.config.recipe)} on {result.config.task}",
         legend_title=", ".join(by),
         decoupled=result.config.exploiter is not None,
-        optimal=result.config.make_env().optimal_return,
+        optimal=result.optimal_return,
         note=failure_note([result]),
     )
     return style.save(figure, path)

@@ -132,6 +132,14 @@ class Result:
         self.folder = kept
         return kept.path
 
+    @property
+    def optimal_return(self) -> float | None:
+        """The best return of the task, if it is known and the same in all runs (options of a task may be varied)."""
+        # Seeds share their task: the first run of each combination of varied numbers is enough.
+        combinations = {tuple(run.values.items()): run for run in self.runs}
+        found = {run.config.make_env().optimal_return for run in combinations.values()}
+        return found.pop() if len(found) == 1 else None
+
     def curves(self) -> pl.DataFrame:
         """Mean and 95 % bootstrap interval of the evaluation returns over seeds, at every evaluation."""
         return learning_curves(self.frame, list(self.runs[0].values))
