@@ -5,7 +5,7 @@ import inspect
 import itertools
 import time
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import tyro
 from rich.table import Table
@@ -46,6 +46,8 @@ class Train:
     """Parallel environments of each run."""
     normalise_observations: bool = False
     """Give agents observations with running mean and variance taken out."""
+    bonus_observations: Literal["raw", "normalised"] = "raw"
+    """What the bonus sees: the environment's observations, or with normalised ones what agents see."""
     normalise_rewards: bool = False
     """Divide extrinsic rewards by the running deviation of their discounted sums."""
     recipe: str = DEFAULT_RECIPE

@@ -24,6 +24,7 @@ ADDED = {
     "mixture": 0.0,
     "stale_segments": False,
     "evaluation_statistics": "training",
+    "bonus_observations": "raw",
     "mixture_floor": -3.0,
     "mixture_weight": 1.0,
 }
@@ -64,7 +65,7 @@ def description(config: Config) -> dict[str, Any]:
     if ignores_lambda(config.explorer_reward, config.bonus):
         data["bonus"]["scale"] = 1.0
     # A task's options are its own business: one of them may have the name of such a setting.
-    data = {name: part if name == "env_options" else as_before(part) for name, part in data.items()}
+    data = as_before({name: part if name == "env_options" else as_before(part) for name, part in data.items()})
     data.pop("recipe")
     custom = [str(v) for v in (*(p.get("kind") for p in data.values() if isinstance(p, dict)), data.get("env")) if v]
     for name in custom:

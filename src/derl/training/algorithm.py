@@ -83,6 +83,8 @@ class Algorithm(eqx.Module):
     """Whether both policies act together in some episodes."""
     own_statistics: bool = eqx.field(default=False, static=True)
     """Whether evaluations normalise observations by statistics of their own."""
+    normalised_bonus: bool = eqx.field(default=False, static=True)
+    """Whether the bonus sees observations as the agents do."""
 
     @property
     def rollout_length(self) -> int:

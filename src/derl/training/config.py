@@ -88,6 +88,8 @@ class Config:
     """Whether the explorer learns from r_e + lambda r_i or from lambda r_i alone."""
     normalise_observations: bool = False
     """Whether agents see observations with running mean and variance taken out."""
+    bonus_observations: Literal["raw", "normalised"] = "raw"
+    """What the bonus sees: the environment's observations, or what agents see, as in the paper's code."""
     normalise_rewards: bool = False
     """Whether extrinsic rewards are divided by the running deviation of their discounted sums."""
     env: AnyEnvironment | None = None
@@ -186,6 +188,7 @@ class Config:
             (alphas[0] != 0, alphas[1] != 0),
             self.decoupling.mixture != 0,
             self.protocol.evaluation_statistics == "own",
+            self.bonus_observations == "normalised",
         )
 
     def as_origin(self) -> "Config":

@@ -27,6 +27,8 @@ def idle_settings(config: Any) -> dict[str, dict[str, str]]:
     }
     if alone and config.explorer_reward == "intrinsic":
         found[""]["normalise_rewards"] = "where nobody learns from extrinsic rewards"
+    if not config.normalise_observations:
+        found[""]["bonus_observations"] = "without normalise_observations"
     if isinstance(config.bonus, NoBonus):
         found["explorer"]["recompute_bonus"] = "as there is no bonus"
     return found

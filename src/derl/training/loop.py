@@ -72,15 +72,15 @@ def iterate(algorithm: Algorithm, state: RunState, clock: Clock) -> tuple[RunSta
     collector, rollout, log_mu = collect(
         algorithm.env, policy, state.collector, act_key, env_key, algorithm.rollout_length
     )
-    bonus_state, r_i = algorithm.bonus.step(state.bonus, rollout)
+    state, seen = take_in(algorithm, state, rollout)
+    bonus_state, r_i = algorithm.bonus.step(state.bonus, seen if algorithm.normalised_bonus else rollout)
     bonus_scale, r_i = normalise(
         algorithm.bonus.normalise, state.bonus_scale, r_i, rollout.done, algorithm.explorer.gamma
     )
-    state, rollout = take_in(algorithm, state, rollout)
     state = eqx.tree_at(lambda s: (s.collector, s.bonus, s.bonus_scale), state, (collector, bonus_state, bonus_scale))
     metrics: Metrics = {"bonus": r_i.mean()}
-    explore = to_explore(algorithm, state, rollout, r_i, log_mu)
-    exploit = Experience(rollout, log_mu)
+    explore = to_explore(algorithm, state, seen, r_i, log_mu)
+    exploit = Experience(seen, log_mu)
     keys = jax.random.split(learn_key)
     state, explorer_metrics = update_explorer(algorithm, state, keys[0], clock, explore)
     metrics |= {f"explorer_{name}": value for name, value in explorer_metrics.items()}

@@ -54,7 +54,7 @@ def blank_run(algorithm: Algorithm, key: PRNGKeyArray) -> RunState:
         key=run_key,
         collector=start_collector(algorithm.env, env_key, envs, algorithm.mixes),
         explorer=algorithm.explorer.init(explorer_key, agent_spec, envs, length),
-        bonus=algorithm.bonus.init(bonus_key, spec, envs),
+        bonus=algorithm.bonus.init(bonus_key, agent_spec if algorithm.normalised_bonus else spec, envs),
         bonus_scale=RewardScale.init(envs),
         exploiter=None if exploiter is None else exploiter.init(exploiter_key, agent_spec, envs, length),
         recent=recent,
