@@ -62,7 +62,7 @@ def test_reasons_for_differences_are_tested_by_their_options():
     parts = [Part((cells()[0].case,), (0, 1)), Part((cell.case,), (0,))]
     tests = explaining(judged, parts)
     found = {case.setting for case in tests.cases}
-    assert "normalise_observations=true, normalise_rewards=true, protocol.evaluation_statistics=own" in found
+    assert "normalise_observations=false, normalise_rewards=false" in found
     assert "protocol.evaluation=sampled" in found
     assert {case.recipe for case in tests.cases} == {"ppo-count"}
     assert {seed for _, seed in tests.members()} == {0}

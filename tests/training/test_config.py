@@ -72,7 +72,8 @@ def test_recipes_carry_the_papers_numbers(name, task):
     assert isinstance(config.bonus, BONUSES[bonus])
     assert config.bonus.scale == 1.0
     assert config.num_envs == 4
-    assert config.protocol == Protocol(evaluation="greedy")
+    statistics = "own" if algorithm == "ppo" and family == "Hallway" else "training"
+    assert config.protocol == Protocol(evaluation="greedy", evaluation_statistics=statistics)
     if algorithm in ("a2c", "ppo"):
         assert config.exploiter is None
         assert_fields(config.explorer, *EXPLORERS[algorithm, family])
@@ -122,8 +123,12 @@ def test_recipes_follow_the_code_where_it_differs_from_the_text(hallway):
     task = "Hallway-10-0" if hallway else "DeepSea-30"
     for name in TABLE_1:
         config = recipe(name, task)
-        # Its configuration of PPO in Hallway has it otherwise, but not the paper's text, nor its numbers.
-        assert (config.normalise_observations, config.normalise_rewards) == (False, False), name
+        # Observations and rewards were normalised for PPO in Hallway alone, for the bonus and the evaluations too.
+        normalised = hallway and name.startswith("ppo")
+        assert (config.normalise_observations, config.normalise_rewards) == (normalised, normalised), name
+        assert config.protocol.evaluation_statistics == ("own" if normalised else "training"), name
+        sees = normalised and name in ("ppo-hash-count", "ppo-icm", "ppo-rnd", "ppo-ride")
+        assert config.bonus_observations == ("normalised" if sees else "raw"), name
     dea2c, deppo, dedqn = (recipe(f"{name}-count", task) for name in ("dea2c", "deppo", "dedqn"))
     assert dea2c.exploiter.correction == ("clipped" if hallway else "importance")
     assert dea2c.decoupling.denominator == "updated"

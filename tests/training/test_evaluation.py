@@ -13,9 +13,9 @@ import derl
 from derl import recipe
 from derl.core.errors import DerlError
 from derl.core.running import Moments
+from derl.experiments.identity import config_key
 from derl.training.evaluation import evaluate
-from derl.training.loop import init_run
-from derl.training.recipes import TABLE_1
+from derl.training.loop import init_run, iterate
 
 COPIES = 3
 OWN = {"protocol.evaluation_statistics": "own", "normalise_observations": True, "num_envs": COPIES}
@@ -103,8 +103,31 @@ def test_a_run_that_is_gone_on_with_keeps_them(tmp_path):
     assert np.all(np.asarray(whole.count) > 6 * 8)
 
 
-def test_statistics_need_normalised_observations():
-    with pytest.raises(DerlError, match="normalise_observations"):
-        recipe("a2c-count", "DeepSea-5").with_value("protocol.evaluation_statistics", "own").check()
-    for name in TABLE_1:
-        recipe(name, "Hallway-3-0").check(shapes=False)
+@pytest.mark.parametrize(
+    ("path", "value"), [("protocol.evaluation_statistics", "own"), ("bonus_observations", "normalised")]
+)
+def test_what_is_about_normalised_observations_needs_them(path, value):
+    with pytest.raises(DerlError, match=f"{path} changes nothing without normalise_observations"):
+        recipe("a2c-icm", "DeepSea-5").with_value(path, value).check()
+    # PPO's recipes in Hallway come with both: whoever turns normalisation off need not know of them.
+    plain = recipe("ppo-icm", "Hallway-3-0").with_value("normalise_observations", False).check()
+    assert config_key(plain) == config_key(plain.with_value(path, "training" if value == "own" else "raw"))
+
+
+def test_a_bonus_that_sees_what_the_agent_sees():
+    """ICM's first layer reads vectors then, and what it learns follows the statistics."""
+    config = recipe("ppo-icm", "Hallway-3-0")
+    states = []
+    for sees in ("normalised", "raw"):
+        algorithm = config.with_value("bonus_observations", sees).algorithm()
+        state = init_run(algorithm, jax.random.key(0))
+        for clock in range(2):
+            state, metrics = eqx.filter_jit(iterate)(algorithm, state, jnp.asarray(clock))
+        states.append((state, float(metrics["bonus"])))
+    (seen, of_seen), (raw, of_raw) = states
+    np.testing.assert_array_equal(seen.obs_moments.mean, raw.obs_moments.mean)
+    # Standardised inputs are several times as large as the one 1 of a one-hot vector.
+    assert of_seen > 2 * of_raw > 0
+    count = recipe("ppo-count", "Hallway-3-0").with_value("bonus_observations", "normalised")
+    with pytest.raises(DerlError, match="count needs discrete observations"):
+        count.check()

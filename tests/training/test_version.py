@@ -22,7 +22,7 @@ NUMBERS: dict[tuple[str, str], tuple[float, float, float]] = {
     ("a2c-hash-count", "Hallway-4-2"): (1300.29, 0.0, 109.019),
     ("a2c-rnd", "DeepSea-5"): (1627.83, 0.0, 53.9796),
     ("a2c-ride", "Hallway-4-2"): (1299.15, 0.0, 77.0563),
-    ("ppo-icm", "Hallway-4-2"): (1323.08, 0.0, 73.8065),
+    ("ppo-icm", "Hallway-4-2"): (1353.22, 0.0, 521.037),
     ("dea2c-count-kl", "DeepSea-5"): (1630.08, 1627.17, 172.138),
     ("deppo-count", "Hallway-4-2"): (1300.32, 1303.26, 243.564),
     ("dedqn-icm", "DeepSea-5"): (1626.51, 1683.87, 153.675),

@@ -64,6 +64,8 @@ def description(config: Config) -> dict[str, Any]:
         data[seat]["capacity"] = capacity
     if ignores_lambda(config.explorer_reward, config.bonus):
         data["bonus"]["scale"] = 1.0
+    if not config.normalise_observations:
+        data |= {"bonus_observations": "raw", "protocol": data["protocol"] | {"evaluation_statistics": "training"}}
     # A task's options are its own business: one of them may have the name of such a setting.
     data = as_before({name: part if name == "env_options" else as_before(part) for name, part in data.items()})
     data.pop("recipe")

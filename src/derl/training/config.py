@@ -163,11 +163,6 @@ class Config:
             "an explorer that recomputes its bonus needs observations as they are: turn normalise_observations off",
         )
         require(
-            self.normalise_observations or self.protocol.evaluation_statistics == "training",
-            "Protocol: statistics are for normalised observations: set evaluation_statistics to training, or turn "
-            "normalise_observations on",
-        )
-        require(
             self.env is None or not self.env_options,
             f"{self.task} is an environment object: give it its options where you make it, not as env_options",
         )
@@ -187,8 +182,8 @@ class Config:
             self.normalise_rewards,
             (alphas[0] != 0, alphas[1] != 0),
             self.decoupling.mixture != 0,
-            self.protocol.evaluation_statistics == "own",
-            self.bonus_observations == "normalised",
+            self.normalise_observations and self.protocol.evaluation_statistics == "own",
+            self.normalise_observations and self.bonus_observations == "normalised",
         )
 
     def as_origin(self) -> "Config":

@@ -29,6 +29,7 @@ def idle_settings(config: Any) -> dict[str, dict[str, str]]:
         found[""]["normalise_rewards"] = "where nobody learns from extrinsic rewards"
     if not config.normalise_observations:
         found[""]["bonus_observations"] = "without normalise_observations"
+        found["protocol"] = found["protocol"] | {"evaluation_statistics": "without normalise_observations"}
     if isinstance(config.bonus, NoBonus):
         found["explorer"]["recompute_bonus"] = "as there is no bonus"
     return found

@@ -175,6 +175,8 @@ def with_parts(
         if made is None:
             config = replace(config, decoupling=Decoupling())
     if bonus is not None:
+        # Not every bonus can make do with vectors.
+        config = replace(config, bonus_observations="raw")
         config = with_bonus(config, bonus, hallway) if isinstance(bonus, str) else replace(config, bonus=bonus)
     named = [seat for seat, part in (("explorer", explorer), ("exploiter", exploiter)) if isinstance(part, str)]
     config = as_in_seats(config, named)
@@ -200,6 +202,17 @@ def _kinds(config: Config) -> tuple[type, ...]:
     return type(config.explorer), type(config.exploiter), type(config.bonus)
 
 
+def normalised(config: Config) -> Config:
+    """PPO in Hallway. The paper's table says that nothing is normalised; its numbers appear with what its code does:
+    both observations and rewards, with the bonus seeing what the agent sees, and statistics of their own in
+    evaluations. Of Count that would make keys that drift, so that it never counts: here it counts states.
+    """
+    sees = "raw" if isinstance(config.bonus, NoBonus | Count) else "normalised"
+    protocol = replace(config.protocol, evaluation_statistics="own")
+    config = replace(config, normalise_observations=True, normalise_rewards=True, protocol=protocol)
+    return replace(config, bonus_observations=sees)
+
+
 def recipe(name: str, task: str | AnyEnvironment, **env_options) -> Config:
     """The named recipe for a task. Tasks other than Hallways, also your own, have DeepSea's settings."""
     return _recipe(name, task, **env_options).as_origin()
@@ -223,10 +236,10 @@ def _recipe(name: str, task: str | AnyEnvironment, **env_options) -> Config:
     config = Config(task, a2c(hallway), bonus_of(algorithm, bonus or "none", hallway), recipe=key)
     config = replace(config, env_options=env_options)
     if algorithm in BASELINES:
-        # Evaluations are greedy, and in Hallway PPO's observations and rewards are not normalised, as the paper says.
-        # Its code samples and normalises, but its numbers appear only without (the pages of A2C and PPO in
-        # docs/algorithms show them).
-        return replace(config, explorer=BASELINES[algorithm](hallway))
+        # Evaluations are greedy, as the paper says. Its code samples, but its numbers appear with greedy ones alone
+        # (the pages of A2C and PPO in docs/algorithms show them).
+        config = replace(config, explorer=BASELINES[algorithm](hallway))
+        return normalised(config) if algorithm == "ppo" and hallway else config
     # DeA2C's weights divided by the explorer's policy after its update; DePPO's ratio by the one that acted. DePPO's
     # published numbers appear only with the mistake that every other time puts older steps after newer ones (its page
     # in docs/algorithms shows them).
