@@ -50,6 +50,16 @@ def test_a_finished_sweep_is_not_run_again(done, capsys):
     assert len(re.findall("DeepSea-4", out)) == 2
 
 
+def test_a_finished_sweep_is_shown_beside_another_and_without_the_right_to_write(done, capsys, monkeypatch):
+    monkeypatch.setattr("derl.experiments.sweep.claim", lambda path: pytest.fail("it took the store for itself"))
+    monkeypatch.setattr("derl.experiments.sweep.try_writing", lambda path: pytest.fail("it wrote"))
+    code, out = run(capsys, "sweep", done / "spec.toml", "--store", done / "store", "--only", "a2c-count")
+    assert code == 0
+    assert "2 runs: 2 were in" in out
+    assert main(["sweep", str(done / "spec.toml"), "--store", str(done / "store"), "--workers", "0"]) == 2
+    assert "--workers must be at least 1, not 0" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("terminal", [True, False])
 def test_the_table_of_a_sweep_shows_what_was_varied(terminal, capsys, monkeypatch):
     """At 80 columns the setting was a single "…"."""
@@ -273,7 +283,7 @@ def test_a_folder_that_cannot_be_written_is_named(done, capsys, tmp_path):
     (tmp_path / "file").write_text("")
     code, out = run(capsys, "sweep", done / "spec.toml", "--store", tmp_path / "file" / "store")
     assert code == 2
-    assert "cannot use the store" in out
+    assert "file/store: Not a directory; choose another folder with --store" in out
 
 
 def test_workers_are_told_of_modules_also_if_python_calls_the_command(tmp_path, monkeypatch):

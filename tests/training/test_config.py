@@ -166,7 +166,7 @@ def test_expand_makes_every_combination_with_every_seed():
         ({"explorer.adam_beta2": [0.9, 0.99]}, "shapes the program"),
         ({"bonus.scale": []}, "no values"),
         ({"bonus.scale": [-1]}, "scale"),
-        ({"bonus.nothing": [1]}, "unknown setting"),
+        ({"bonus.nothing": [1]}, "unknown number to vary"),
         ({"env_options.mapping_seed": [1, 2]}, "shapes the program.*derl sweep"),
         ({"env_options.randomize_actions": [0, 1]}, "shapes the program.*derl sweep"),
         ({"env_options.maping_seed": [1]}, "unknown option of DeepSea 'maping_seed'; did you mean mapping_seed"),

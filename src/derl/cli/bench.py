@@ -7,10 +7,10 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import polars as pl
-import tyro
 from rich.table import Table
 
 from derl.cli.display import console, show_table
+from derl.cli.flags import parsed
 from derl.core.errors import DerlError, require
 from derl.core.files import write_atomically, writing
 from derl.experiments.machine import check_output
@@ -102,7 +102,7 @@ def show(m: Measurement) -> tuple[str, ...]:
 
 def main(args: list[str]) -> None:
     """Measure, and print the table, as far as it is measured."""
-    command = tyro.cli(Bench, args=args, prog="derl bench")
+    command = parsed(Bench, args, "derl bench")
     command.check()
     before = earlier(command.out)
     if hasattr(os, "sched_setaffinity"):

@@ -4,13 +4,13 @@ import dataclasses
 import time
 from pathlib import Path
 
-import tyro
 from rich.table import Table
 
 from derl.analysis.figures.run import plot_comparison, plot_decoupling
 from derl.analysis.runs.result import Result
 from derl.api import train
 from derl.cli.display import console, duration, showing, spread, value
+from derl.cli.flags import parsed
 from derl.core.errors import require
 from derl.experiments.paper import published, row_name
 from derl.training.config import Config
@@ -61,7 +61,7 @@ def compare(results: list[Result]) -> Table:
 
 def main(args: list[str]) -> None:
     """Train, compare, draw."""
-    command = tyro.cli(Demo, args=args, prog="derl demo")
+    command = parsed(Demo, args, "derl demo")
     require(command.seeds >= 1, f"--seeds must be at least 1, not {command.seeds}")
     require(len(command.recipes) > 0, "--recipes needs at least one recipe; see derl list")
     require(len(set(command.recipes)) == len(command.recipes), "--recipes has a recipe twice")

@@ -2,13 +2,13 @@
 
 from dataclasses import dataclass
 
-import tyro
 from rich.table import Table
 
 from derl.agents import AGENTS
 from derl.agents.divergences import DIVERGENCES
 from derl.bonuses import BONUSES
 from derl.cli.display import console, show_table
+from derl.cli.flags import parsed
 from derl.envs import PAPER_TASKS, make
 from derl.envs.registry import families
 from derl.experiments.paper import row_name
@@ -27,7 +27,7 @@ def first_line(thing: object) -> str:
 
 def main(args: list[str]) -> None:
     """Print the lists."""
-    tyro.cli(List, args=args, prog="derl list")
+    parsed(List, args, "derl list")
     tasks = Table("task", "best return", "episode", title="Tasks of the paper", title_justify="left", box=None)
     for name in PAPER_TASKS:
         env = make(name)

@@ -9,6 +9,7 @@ from derl.analysis.figures.run import plot_curves, plot_decoupling
 from derl.analysis.runs.behaviour import on_grid
 from derl.api import load, use_compilation_cache
 from derl.cli.display import console, tell_failures
+from derl.cli.flags import parsed
 from derl.core.errors import require
 
 
@@ -46,5 +47,5 @@ class Plot:
 
 def main(args: list[str]) -> None:
     """Draw, and tell where."""
-    for path in tyro.cli(Plot, args=args, prog="derl plot").execute():
+    for path in parsed(Plot, args, "derl plot").execute():
         console.print(str(path), soft_wrap=True)

@@ -3,8 +3,6 @@
 import dataclasses
 from pathlib import Path
 
-import tyro
-
 from derl.analysis.claims.paper import claims
 from derl.analysis.measures.frames import EVALUATIONS, newest
 from derl.analysis.pages.reproduction import write_numbers
@@ -13,6 +11,7 @@ from derl.analysis.report import TITLE, write_report
 from derl.analysis.report.files import read_facts
 from derl.analysis.report.numbers import grouped_results, of_the_paper
 from derl.cli.display import console
+from derl.cli.flags import parsed
 from derl.core.errors import require
 from derl.experiments.exchange import read_results
 
@@ -52,5 +51,5 @@ class Report:
 
 def main(args: list[str]) -> None:
     """Write, and tell where."""
-    path = tyro.cli(Report, args=args, prog="derl report").execute()
+    path = parsed(Report, args, "derl report").execute()
     console.print(f"{path} ({path.stat().st_size / 1e6:.1f} MB); open it in a browser", soft_wrap=True)

@@ -16,6 +16,7 @@ from derl.analysis.published.explaining import explaining, repeating
 from derl.analysis.published.verdicts import Verdict, count_outcomes, verdicts
 from derl.analysis.report import Facts, write_report
 from derl.cli.display import console
+from derl.cli.flags import parsed
 from derl.cli.modules import imported_modules
 from derl.cli.sweep import Running, complain, run_experiment, show_returns
 from derl.core.errors import require
@@ -121,7 +122,7 @@ def show_explaining(command: Reproduce, chosen: Experiment, names: Names) -> Non
 
 def main(args: list[str]) -> None:
     """Run, compare, draw, and tell where everything is."""
-    command = tyro.cli(Reproduce, args=args, prog="derl reproduce")
+    command = parsed(Reproduce, args, "derl reproduce")
     require(bool(command.name), f"derl reproduce needs an experiment: {', '.join(EXPERIMENTS)}")
     chosen, names = command.chosen()
     require(

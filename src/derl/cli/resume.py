@@ -7,6 +7,7 @@ import tyro
 
 from derl.api import resume
 from derl.cli.display import showing
+from derl.cli.flags import parsed
 from derl.cli.train import report
 from derl.training.folder import RunFolder
 
@@ -23,7 +24,7 @@ class Resume:
 
 def main(args: list[str]) -> None:
     """Resume, and report."""
-    command = tyro.cli(Resume, args=args, prog="derl resume")
+    command = parsed(Resume, args, "derl resume")
     config = RunFolder(command.run).open()[0]
     with showing(f"{config.task} {config.recipe}", config.exploiter is not None) as show:
         result = resume(command.run, show=show, cores=command.cores)

@@ -11,6 +11,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from derl.cli.display import compact, console, counted, duration, show_table
+from derl.cli.flags import parsed
 from derl.cli.sweep import STORE
 from derl.experiments.builtin import find_experiment
 from derl.experiments.experiment import Experiment
@@ -90,7 +91,7 @@ def show_experiment(whole: Experiment, members: Sequence[Member], stored: Set[st
 
 def main(args: list[str]) -> None:
     """Show the store, or an experiment's share of it."""
-    command = tyro.cli(Status, args=args, prog="derl status")
+    command = parsed(Status, args, "derl status")
     chosen = None if command.experiment is None else find_experiment(command.experiment)
     store = Store(command.store, read_only=True)
     stored, keys = store.keys(), None

@@ -11,6 +11,7 @@ from rich.markup import escape
 from derl.analysis.published.explaining import explaining, repeating
 from derl.analysis.published.verdicts import verdicts
 from derl.cli.display import console, counted, duration
+from derl.cli.flags import parsed
 from derl.cli.sweep import STORE
 from derl.core.errors import require
 from derl.experiments.builtin import find_experiment
@@ -41,7 +42,7 @@ class StoreCommand:
 
 def main(args: list[str]) -> None:
     """Export, import or prune."""
-    command = tyro.cli(StoreCommand, args=args, prog="derl store")
+    command = parsed(StoreCommand, args, "derl store")
     only = {
         "experiment": ("export", command.experiment is not None),
         "columns": ("export", len(command.columns) > 0),

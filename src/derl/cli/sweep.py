@@ -17,13 +17,14 @@ from rich.text import Text
 
 from derl.analysis.measures.curves import summarise
 from derl.cli.display import GAP, Field, ProgressLine, compact, console, counted, duration, show_table, spread, value
+from derl.cli.flags import parsed
 from derl.cli.modules import imported_modules
 from derl.cli.train import parse_seeds
 from derl.core.errors import require
 from derl.experiments.cases import parse_setting, setting_text
 from derl.experiments.experiment import Experiment, read_experiment
 from derl.experiments.planner import results_of
-from derl.experiments.remaining import Plan, make_plan
+from derl.experiments.remaining import Plan, finished, make_plan
 from derl.experiments.store import Store
 from derl.experiments.sweep import Sweep, SweepProgress
 
@@ -135,6 +136,13 @@ def run_experiment(experiment: Experiment, running: Running, modules: tuple[str,
     if running.dry_run:
         show_plan(experiment, make_plan(experiment, running.store, running.workers))
         return None
+    require(running.workers is None or running.workers >= 1, f"--workers must be at least 1, not {running.workers}")
+    if (plan := finished(experiment, running.store)) is not None:
+        # To look at results again takes no right to write, and need not wait for another sweep.
+        console.print(
+            f"{counted(plan.runs, 'run')}: {plan.found} were in {running.store}, none made now", soft_wrap=True
+        )
+        return plan, 0
     with showing_sweep(experiment.name) as show:
         sweep = Sweep(
             experiment,
@@ -166,7 +174,7 @@ def complain(failed: int) -> None:
 
 def main(args: list[str]) -> None:
     """Run the experiment of a file and print a table of its returns."""
-    command = tyro.cli(SweepCommand, args=args, prog="derl sweep")
+    command = parsed(SweepCommand, args, "derl sweep")
     require(command.spec != Path(), "derl sweep needs a file that describes the experiment; see docs/experiments")
     experiment = command.narrow(read_experiment(command.spec)).check()
     done = run_experiment(experiment, command, imported_modules())

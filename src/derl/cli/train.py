@@ -15,6 +15,7 @@ from derl.analysis.runs.result import Result
 from derl.api import DEFAULT_RECIPE, train
 from derl.bonuses.base import AnyBonus
 from derl.cli.display import console, show_table, showing, spread, tell_failures, value
+from derl.cli.flags import parsed
 from derl.cli.modules import imported_modules
 from derl.core.errors import DerlError, require
 from derl.envs.base import AnyEnvironment
@@ -226,7 +227,7 @@ def parse(args: list[str]) -> tuple[Train, Config]:
     shared = {f.name: getattr(config, f.name) for f in dataclasses.fields(Train) if hasattr(config, f.name)}
     shared = {name: value for name, value in shared.items() if name in {f.name for f in dataclasses.fields(Config)}}
     shared |= flags_of(earlier_run(args))
-    command = tyro.cli(flags_for(config), args=args, default=flags_for(config)(**shared), prog="derl train")
+    command = parsed(flags_for(config), args, "derl train", default=flags_for(config)(**shared))
     return command, command.to_config(config)
 
 
@@ -262,7 +263,8 @@ def report(result: Result) -> None:
     tell_failures(result)
     optimum = result.optimal_return
     if optimum is not None:
-        console.print(f"the best possible return of {result.config.task} is {optimum:.2f}")
+        # Where chance decides, an evaluation of a few episodes can be above it.
+        console.print(f"the best possible mean return of {result.config.task} is {optimum:.2f}")
     if result.folder is not None:
         path = result.folder.path
         derl = " ".join(["derl", *(f"--import {module}" for module in imported_modules())])

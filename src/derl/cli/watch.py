@@ -17,6 +17,7 @@ from derl.analysis.measures.numbers import signed
 from derl.analysis.runs.result import Result
 from derl.api import load, use_compilation_cache
 from derl.cli.display import console, tell_failures
+from derl.cli.flags import parsed
 from derl.core.errors import require
 from derl.envs.base import AnyEnvironment, Environment
 from derl.training.evaluation import Seat
@@ -121,4 +122,4 @@ def frame(env: AnyEnvironment, moment: dict[Seat, Shot], width: int, alone: bool
 
 def main(args: list[str]) -> None:
     """Watch."""
-    tyro.cli(Watch, args=args, prog="derl watch").execute()
+    parsed(Watch, args, "derl watch").execute()

@@ -56,6 +56,13 @@ class Plan:
         return [member for member in job.members if member.key not in self.stored]
 
 
+def finished(experiment: Experiment, path: Path) -> Plan | None:
+    """The plan of an experiment of which nothing is left. Quicker than `make_plan`, which says what is left."""
+    members = members_of(experiment.members())
+    stored = Store(path, read_only=True).keys() if is_store(path) else set()
+    return Plan(tuple(members), (), 1, frozenset(stored)) if stored >= {m.key for m in members} else None
+
+
 def make_plan(experiment: Experiment, path: Path, workers: int | None = None) -> Plan:
     """What is left of an experiment. Jobs already begun are resumed unchanged."""
     members = members_of(experiment.members())

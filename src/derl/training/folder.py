@@ -49,7 +49,8 @@ class RunFolder:
             self.path.mkdir(parents=True, exist_ok=True)
             taken = any(child.name != LOCK for child in self.path.iterdir())
         except OSError as error:
-            raise DerlError(f"cannot make the run folder {self.path}: {error.strerror or error}") from None
+            reason = error.strerror or error
+            raise DerlError(f"cannot make the run folder {self.path}: {reason}; choose another with --out") from None
         holds_run = (self.path / CONFIG).exists()
         hint = f"continue it with 'derl resume {self.path}', or choose another" if holds_run else "choose another"
         require(not taken, f"{self.path} is not empty: {hint} with --out")

@@ -8,11 +8,11 @@ from collections.abc import Mapping, Sequence
 import jax
 import numpy as np
 
-from derl.core.errors import require
+from derl.core.errors import UnknownNameError, require
 from derl.training.config import Config
 from derl.training.idle import check_idle
 from derl.training.seeds import check_seeds
-from derl.training.settings import value_at
+from derl.training.settings import setting_paths, value_at
 from derl.training.written import to_json
 
 
@@ -34,12 +34,21 @@ def fingerprint(runs: Sequence[Run]) -> str:
     return digest.hexdigest()[:32]
 
 
+def is_input(config: Config, path: str) -> bool:
+    """Whether a setting is a number that programs take as an input. Of an unknown one, raise with those that are."""
+    try:
+        value, traced = value_at(config, path)
+    except UnknownNameError:
+        known = [name for name in setting_paths(config) if is_input(config, name)]
+        raise UnknownNameError("number to vary", path, known) from None
+    return isinstance(value, float) and traced
+
+
 def can_vary(config: Config, path: str, value: float) -> bool:
     """Whether runs of one program can differ in a setting: a number that programs take as an input."""
     head, _, option = path.replace("-", "_").partition(".")
     if head != "env_options" or config.env is not None:
-        old, traced = value_at(config, path)
-        return isinstance(old, float) and traced
+        return is_input(config, path)
     # An option that does not exist, or cannot be this, is told by the task itself.
     env = config.with_value(path, value).make_env()
     if not hasattr(env, option):

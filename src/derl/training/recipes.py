@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import equinox as eqx
 
-from derl.agents import A2C, DQN, PPO, AnyAgent, OptimisticDQN, make_agent
+from derl.agents import A2C, AGENTS, DQN, PPO, AnyAgent, OptimisticDQN, make_agent
 from derl.bonuses import ICM, RIDE, RND, Count, HashCount, NoBonus, make_bonus
 from derl.bonuses.base import AnyBonus
 from derl.core.errors import UnknownNameError, require
@@ -131,6 +131,8 @@ def agent_of(kind: str, hallway: bool, exploits: bool = False) -> AnyAgent:
     known = EXPLOITERS.get(f"de{kind}") if exploits else BASELINES.get(kind)
     if known is not None:
         return known(hallway)
+    if exploits and kind.lower() not in AGENTS:
+        raise UnknownNameError("exploiter", kind, (*AGENTS, "none"))
     return OWN_AGENTS[kind] if kind in OWN_AGENTS else make_agent(kind)
 
 

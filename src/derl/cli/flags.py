@@ -1,0 +1,48 @@
+"""Reading a command's flags: tyro does it, and what it finds wrong becomes one line like every other error."""
+
+import contextlib
+import io
+import itertools
+import re
+import sys
+from typing import Any, TypeVar
+
+import tyro
+
+from derl.core.errors import DerlError
+
+Command = TypeVar("Command")
+
+COLOURS = re.compile(r"\x1b\[[0-9;]*m")
+RULE = set("─-╯╰ ")
+"""What stands between what is wrong, what may have been meant and where the help is; dashes where none can be drawn."""
+SIMILAR = ("Perhaps you meant", "Arguments similar")
+FLAG = "    --"
+
+
+def parsed(kind: type[Command], args: list[str], prog: str, **kwargs: Any) -> Command:
+    """A command with the values its flags were given."""
+    said = io.StringIO()
+    try:
+        with contextlib.redirect_stderr(said):
+            command = tyro.cli(kind, args=args, prog=prog, **kwargs)
+    except SystemExit as end:
+        if not end.code:
+            raise
+        raise DerlError(f"{one_line(said.getvalue())} (all flags: {prog} --help)") from None
+    sys.stderr.write(said.getvalue())
+    return command
+
+
+def one_line(framed: str) -> str:
+    """What a frame of tyro's says: what is wrong, and the names of flags that may have been meant."""
+    # The first line is a title. All others begin with a side of the frame and a space, or with two spaces.
+    lines = [line.rstrip(" │")[2:] for line in COLOURS.sub("", framed).splitlines()[1:]]
+    rules = itertools.groupby(lines, lambda line: set(line) <= RULE)
+    sections = [list(section) for is_rule, section in rules if not is_rule] or [[framed]]
+    wrong = " ".join(line.strip() for line in sections[0]).removeprefix("Error ").rstrip(".")
+    similar = (section for section in sections[1:] if section[0].startswith(SIMILAR))
+    # What a flag does stands below it, further in.
+    near = dict.fromkeys(line.split()[0].rstrip(",") for lines in similar for line in lines if line.startswith(FLAG))
+    hint = f"; did you mean {', '.join(near)}?" if near else ""
+    return f"{wrong[:1].lower()}{wrong[1:]}{hint}"
