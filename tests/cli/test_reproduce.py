@@ -76,7 +76,17 @@ def test_what_differs_is_repeated_with_further_seeds():
     judged = [Verdict(cell, "differs"), Verdict(twice, "differs"), Verdict(cells()[0], "consistent")]
     parts = [Part((cells()[0].case,), (0, 1)), Part((cell.case,), (0, 1, 2, 3, 4))]
     assert repeating(judged, parts).members() == [(cell.case, seed) for seed in range(5, 15)]
+    assert repeating(judged, parts, further=2).members() == [(cell.case, 5), (cell.case, 6)]
     assert not repeating(judged[2:], parts).cases
+
+
+def test_the_number_of_further_seeds_is_checked_before_anything_runs(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    code, out = run(capsys, "reproduce", "table-1", "--explain", "--further", "0")
+    assert (code, "--further must be at least 1, not 0" in out) == (2, True)
+    code, out = run(capsys, "reproduce", "table-1", "--further", "20")
+    assert (code, "--further belongs to --explain" in out) == (2, True)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_an_export_carries_the_tests_of_reasons(tmp_path, capsys):
@@ -86,7 +96,7 @@ def test_an_export_carries_the_tests_of_reasons(tmp_path, capsys):
     )
     tested = case_of(case.recipe, case.task, "protocol.evaluation=sampled")
     unrelated = case_of(case.recipe, "DeepSea-6", "")
-    members = members_of([(c, seed) for c in (case, tested, unrelated) for seed in range(5)])
+    members = members_of([(c, seed) for c in (case, tested, unrelated) for seed in range(5)] + [(case, 70)])
     evaluations = range(1, 101)
     curve = pl.DataFrame({"run": 0, "seed": 0, "evaluation": evaluations, "steps": evaluations, "return": -0.5})
     curve = curve.with_columns(episodes=1000 * pl.col("evaluation"), failed_at_step=pl.lit(None, pl.Int64))
@@ -95,3 +105,5 @@ def test_an_export_carries_the_tests_of_reasons(tmp_path, capsys):
     assert run(capsys, "store", "export", path, "--experiment", "table-1", "--store", tmp_path / "store")[0] == 0
     assert set(pl.read_parquet(path)["setting"]) == {"", "protocol.evaluation=sampled"}
     assert set(pl.read_parquet(path)["task"]) == {"DeepSea-10"}
+    # Further seeds too, however many.
+    assert set(pl.read_parquet(path).filter(pl.col("setting") == "")["seed"]) == {0, 1, 2, 3, 4, 70}

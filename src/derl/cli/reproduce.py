@@ -1,6 +1,7 @@
 """`derl reproduce`: run one of the paper's experiments, and put every number beside the published one."""
 
 import dataclasses
+import functools
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from derl.analysis.pages.figures import write_all
 from derl.analysis.pages.reproduction import write_text
 from derl.analysis.pages.tables import LEGEND, TABLES, grid_of, text
 from derl.analysis.published.explaining import explaining, repeating
-from derl.analysis.published.verdicts import Verdict, count_outcomes, verdicts
+from derl.analysis.published.verdicts import FURTHER, Verdict, count_outcomes, verdicts
 from derl.analysis.report import Facts, write_report
 from derl.cli.display import console
 from derl.cli.flags import parsed
@@ -41,7 +42,9 @@ class Reproduce(Running):
     quick: bool = False
     """A small version: every algorithm, but two tasks, two seeds, few values and 2,000 episodes."""
     explain: bool = False
-    """Run what differs with ten further seeds, and what still differs with the options that test the known reasons."""
+    """Run what differs with further seeds, and what still differs with the options that test the known reasons."""
+    further: int = FURTHER
+    """How many further seeds --explain runs. Ten are too few to tell where one run in five learns."""
     out: Path | None = None
     """Where tables, figures and the report go; by default reproduction/ and the experiment's name."""
 
@@ -115,7 +118,7 @@ def show_explaining(command: Reproduce, chosen: Experiment, names: Names) -> Non
     console.print()
     if not any(verdict.outcome == "differs" for verdict in judged):
         console.print("Of what is in the store no number differs", soft_wrap=True)
-    for tests in (repeating(judged, chosen.parts), explaining(judged, chosen.parts)):
+    for tests in (repeating(judged, chosen.parts, command.further), explaining(judged, chosen.parts)):
         if tests.cases:
             run_experiment(tests, command)
 
@@ -129,6 +132,8 @@ def main(args: list[str]) -> None:
         not (command.explain and is_shorter(chosen, names)),
         "--explain needs the whole length of training: leave out --quick, --episodes",
     )
+    require(command.further >= 1, f"--further must be at least 1, not {command.further}")
+    require(command.explain or command.further == FURTHER, "--further belongs to --explain")
     if not command.dry_run:
         # Told now, not after hours of training.
         check_output(command.folder())
@@ -141,7 +146,8 @@ def main(args: list[str]) -> None:
     frame = frame_of(Store(command.store, read_only=True), plan.members, names)
     require(len(frame) > 0, "no run was finished; see derl status")
     members = plan.members
-    for tests_of in (repeating, explaining) if command.explain else ():
+    repeated = functools.partial(repeating, further=command.further)
+    for tests_of in (repeated, explaining) if command.explain else ():
         tests = tests_of(verdicts(frame), chosen.parts)
         more = run_experiment(tests, command, imported_modules()) if tests.cases else None
         if more is not None:

@@ -62,8 +62,10 @@ def export_runs(command: StoreCommand) -> None:
     if chosen is not None:
         members = members_of(chosen.members())
         judged = verdicts(results_of(store, members))
-        for tests in (repeating(judged, chosen.parts), explaining(judged, chosen.parts)):
-            members += members_of(tests.members())
+        # However many further seeds there are.
+        seeds = sorted({entry.seed for entry in store.entries()})
+        members += members_of([(case, seed) for case in repeating(judged, chosen.parts).cases for seed in seeds])
+        members += members_of(explaining(judged, chosen.parts).members())
     count = export(store, command.paths[0], members, command.columns)
     console.print(f"{counted(count, 'run')} written to {command.paths[0]}", soft_wrap=True)
 

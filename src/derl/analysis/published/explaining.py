@@ -8,9 +8,9 @@ from derl.experiments.cases import Case
 from derl.experiments.experiment import Experiment, Part
 
 
-def repeating(judged: list[Verdict], parts: Sequence[Part]) -> Experiment:
-    """What differs with further seeds: five runs may differ from five others by luck alone."""
-    tests = [Part(tuple(_differing(judged, part)), _further(part.seeds)) for part in parts]
+def repeating(judged: list[Verdict], parts: Sequence[Part], further: int = FURTHER) -> Experiment:
+    """What differs with so many further seeds: five runs may differ from five others by luck alone."""
+    tests = [Part(tuple(_differing(judged, part)), _following(part.seeds, further)) for part in parts]
     return _experiment(tests, "Further seeds of what differs")
 
 
@@ -31,9 +31,9 @@ def _differing(judged: list[Verdict], part: Part) -> dict[Case, None]:
     return dict.fromkeys(v.cell.case for v in judged if v.outcome == "differs" and v.cell.case in there)
 
 
-def _further(seeds: Sequence[int]) -> tuple[int, ...]:
-    following = max(seeds) + 1
-    return tuple(range(following, following + FURTHER))
+def _following(seeds: Sequence[int], count: int) -> tuple[int, ...]:
+    first = max(seeds) + 1
+    return tuple(range(first, first + count))
 
 
 def _experiment(parts: Sequence[Part], title: str) -> Experiment:

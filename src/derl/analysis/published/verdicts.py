@@ -40,7 +40,10 @@ from derl.experiments.paper import Cell, Statistic, cells
 Outcome = Literal["consistent", "differs", "not run"]
 OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
 FURTHER = 10
-"""With so many further seeds a number that differs is run, to see whether it does by the luck of five."""
+"""With so many further seeds a number that differs is run, to see whether it does by the luck of five.
+
+They cannot refute that one run in five is unlike all of them (see `widest_interval_of_five`): that takes more.
+"""
 LUCK = "the luck of five runs"
 BY_LUCK = "Where some runs learn and others do not, five may differ from five others by luck alone."
 ENOUGH_RUNS = 3
