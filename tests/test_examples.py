@@ -23,7 +23,7 @@ from derl.training.recipes import BONUS_OF, recipe
 
 ROOT = Path(__file__).parent.parent
 EXAMPLES = ROOT / "examples"
-PAGES = sorted([*(ROOT / "docs").rglob("*.md"), ROOT / "CONTRIBUTING.md"])
+PAGES = sorted([*(ROOT / "docs").rglob("*.md"), ROOT / "CONTRIBUTING.md", ROOT / "README.md"])
 OURS = [page for page in PAGES if page.name not in ("architecture.md", "performance.md")]
 
 
@@ -180,7 +180,9 @@ def commands() -> list[tuple[str, str]]:
     """Every derl command in a code block, and where it is."""
     found = []
     for page in OURS:
-        for block in re.findall(r"```(?:bash|console)\n(.*?)```", text_of(page), flags=re.S):
+        # Every block, so that the end of one is not taken for the beginning of another.
+        blocks = re.findall(r"^```(\w*)\n(.*?)^```", text_of(page), flags=re.S | re.M)
+        for block in (body for language, body in blocks if language in ("", "sh", "bash", "console")):
             for line in block.replace("\\\n", " ").splitlines():
                 command = line.removeprefix("$ ").partition(" #")[0].strip()
                 # What needs a module of the reader's own is tested in tests/cli.
@@ -228,7 +230,9 @@ def tables() -> list[tuple[str, str, list[list[str]]]]:
     found = []
     for page in OURS:
         for note, body in re.findall(r"<!-- (.*?) -->\n((?:\|.*\n?)+)", text_of(page)):
-            found.append((named(page), note, [cells(line) for line in body.splitlines()]))
+            # Others are made by a command.
+            if note.startswith(("settings: ", "bonus: ")):
+                found.append((named(page), note, [cells(line) for line in body.splitlines()]))
     return found
 
 

@@ -16,6 +16,7 @@ from derl.envs.base import AnyEnvironment, Environment
 from derl.experiments.builtin import find_experiment
 from derl.experiments.experiment import Experiment, from_data
 from derl.experiments.planner import results_of
+from derl.experiments.remaining import finished
 from derl.experiments.store import Store
 from derl.experiments.sweep import Sweep, SweepProgress
 from derl.training.cache import use_compilation_cache
@@ -195,6 +196,9 @@ def sweep(
         experiment = from_data(experiment, "sweep")
     elif not isinstance(experiment, Experiment):
         experiment = find_experiment(str(experiment))
-    task = Sweep(experiment.check(), store, workers=workers, modules=modules, show=show)
-    task.run()
-    return results_of(Store(store, read_only=True), task.plan.members)
+    plan = finished(experiment.check(), Path(store))
+    if plan is None:
+        task = Sweep(experiment, store, workers=workers, modules=modules, show=show)
+        task.run()
+        plan = task.plan
+    return results_of(Store(store, read_only=True), plan.members)

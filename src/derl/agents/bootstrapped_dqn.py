@@ -38,7 +38,7 @@ class Heads(eqx.Module):
 
 
 class BootstrappedDQN(DQN):
-    """Each network learns from its own half of the data; the one that acts is drawn anew for every rollout.
+    """Each network may learn from its own share of the data; the one that acts is drawn anew for every rollout.
 
     With `collect_steps` 0 and episodes of equal length a rollout is an episode, so that exploration is as far-sighted
     as in the original. What the networks agree on is known; where they differ, one of them will go and see. It needs no

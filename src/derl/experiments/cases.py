@@ -11,9 +11,12 @@ from derl.training.config import Config
 from derl.training.idle import check_idle
 from derl.training.members import Run
 from derl.training.recipes import recipe as make_recipe
+from derl.training.recipes import with_parts
 
 Setting = float | str | bool | tuple[int, ...]
 """What a setting may be changed to; a tuple is the sizes of layers."""
+PARTS = ("explorer", "exploiter", "bonus")
+"""What a case may have another kind of, as `derl train` may: `bonus_kind`."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -40,7 +43,13 @@ class Case:
     def config(self, env_options: Mapping[str, Any] | None = None) -> Config:
         """The whole configuration."""
         config = make_recipe(self.recipe, self.task, **(env_options or {}))
-        for path, value in self.changes:
+        changes: dict[str, Any] = {path.replace("-", "_"): value for path, value in self.changes}
+        # Parts first: their kinds decide which settings there are.
+        kinds = {part: changes.pop(f"{part}_kind") for part in PARTS if f"{part}_kind" in changes}
+        for part, kind in kinds.items():
+            require(isinstance(kind, str), f"{part}_kind takes the name of one (see derl list), not {kind!r}")
+        config = with_parts(config, **kinds) if kinds else config
+        for path, value in changes.items():
             config = config.with_value(path, value)
         return config
 

@@ -18,7 +18,7 @@ def file_format() -> tuple[Any, Any, Any]:
         from tensorboardX.event_file_writer import EventsWriter
         from tensorboardX.proto import event_pb2, summary_pb2
     except ImportError:
-        raise DerlError("TensorBoard output needs tensorboardX: pip install 'derl[log]'") from None
+        raise DerlError("TensorBoard output needs tensorboardX: pip install tensorboardX") from None
     return EventsWriter, event_pb2, summary_pb2
 
 

@@ -189,7 +189,7 @@ INTRODUCTION = (
 CURVES = (
     "Means over runs, with 95 % intervals for `derl` and Bootstrapped DQN. Dashes at the right are the published "
     "averages of the paper's 18 algorithms. Grey lines are those that have been rerun here with the paper's settings, "
-    "which is not all of them; A2C and PPO sample their actions in evaluations, as in its code, all others are greedy."
+    "which is not all of them. All evaluations are greedy."
 )
 
 TIME = (
