@@ -136,7 +136,9 @@ def resume(
     `env` is its environment, if that was an object, and `config` its whole configuration, if it has parts of your own.
     Both are found if their classes are loaded.
     """
-    folder, config, trainer = open_run(out, config, env, cores)
+    # What reads a folder has nothing to write there, and may be on a machine that could not.
+    tensorboard = (Path(out) / "tensorboard").exists()
+    folder, config, trainer = open_run(out, config, env, cores=cores, tensorboard=tensorboard)
     folder.check_versions(config)
     with folder.held():
         trainer.resume()
@@ -151,28 +153,26 @@ def finish(trainer: Trainer, config: Config, show: Callable[[Progress], None] | 
 
 
 def open_run(
-    out: str | Path, config: Config | None = None, env: AnyEnvironment | None = None, cores: int | None = None
+    out: str | Path, config: Config | None = None, env: AnyEnvironment | None = None, **options: Any
 ) -> tuple[RunFolder, Config, Trainer]:
-    """A run folder and a trainer for what it describes."""
+    """A run folder and a trainer for what it describes, with some `options`."""
     require(config is None or env is None, "a configuration has its environment: leave env out")
     folder = RunFolder(out)
     if config is None:
         config, seeds, vary = folder.open(env)
     else:
         seeds, vary = folder.members()
-    tensorboard = (folder.path / "tensorboard").exists()
     runs = expand(config, seeds, vary)
     if folder.checkpoint.exists():
         # Before anything is made of a description that somebody has changed.
         check_runs(folder.checkpoint, read_metadata(folder.checkpoint), runs)
-    return folder, config, Trainer(runs, folder, cores=cores, group_size=folder.group_size(), tensorboard=tensorboard)
+    return folder, config, Trainer(runs, folder, group_size=folder.group_size(), **options)
 
 
 def load(out: str | Path, *, config: Config | None = None, env: AnyEnvironment | None = None) -> Result:
     """The results and policies of a run folder, finished or not. `config` and `env` are as for `resume`."""
     folder, config, trainer = open_run(out, config, env)
-    metadata = read_metadata(folder.checkpoint)
-    state = load_checkpoint(folder.checkpoint, trainer.template())
+    state, metadata = load_checkpoint(folder.checkpoint, trainer.template())
     frame = folder.read_results().head(metadata["rows"]) if metadata["rows"] else trainer.frame()
     require(len(frame) > 0, f"{folder.path} has no evaluations yet; continue it with 'derl resume {folder.path}'")
     return Result(config, trainer.runs, frame, state, metadata["clock"], folder)

@@ -116,6 +116,8 @@ def test_other_parts_and_varied_numbers(tmp_path):
         (["train", "DeepSea-10", "--explorer-reward", "none"], "known: both, intrinsic"),
         (["resume", "nowhere"], "not a run folder"),
         (["evaluate", "nowhere"], "not a run folder"),
+        (["evaluate", "nowhere", "--episodes", "100000000000"], "--episodes must be from 1 to 1,000,000"),
+        (["train", "DeepSea-10", "--protocol.evaluation-episodes", "100000000000"], "must be from 1 to 1,000,000"),
         (["bench", "--recipes", "a2c-cont"], "did you mean a2c-count"),
         (["demo", "--recipes"], "--recipes needs at least one recipe"),
         (["demo", "--recipes", "a2c", "a2c"], "a recipe twice"),

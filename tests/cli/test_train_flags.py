@@ -3,7 +3,7 @@
 import pytest
 
 import derl
-from derl.cli.train import one_spelling, parse, parse_seeds
+from derl.cli.train import one_spelling, parse, parse_seeds, parse_vary
 from derl.core.errors import DerlError
 from derl.training.members import expand
 
@@ -80,3 +80,34 @@ def test_a_budget_in_steps_is_a_whole_number():
     config = derl.recipe("a2c-count", "DeepSea-5").with_value("protocol.steps", 600.0)
     assert type(config.protocol.steps) is int
     assert expand(config, [0])[0].config.check()
+
+
+@pytest.mark.parametrize("task", ["deepsea-10", "Deep_Sea-10", "DeepSea-010"])
+def test_a_task_is_called_by_its_name_however_it_is_spelt(task):
+    config = parse([task, "--recipe", "a2c-count"])[1]
+    assert config == derl.recipe("a2c-count", "DeepSea-10")
+    assert config.task == "DeepSea-10"
+
+
+def test_another_task_for_an_earlier_run(tmp_path):
+    """Its own options, and an environment object, are of its own task."""
+    short = {"protocol__episodes": 20, "protocol__evaluate_every": 20, "seeds": 1}
+    derl.train("Hallway-3-1", "a2c", out=tmp_path / "named", env_options={"stay_duration": 2}, **short)
+    derl.train(derl.Hallway(3, 1, stay_duration=2), "a2c", out=tmp_path / "object", **short)
+    same = parse(["--config", str(tmp_path / "named")])[1]
+    assert (same.task, same.env_options) == ("Hallway-3-1", {"stay_duration": 2})
+    larger = parse(["hallway-4-1", "--config", str(tmp_path / "named")])[1]
+    assert (larger.task, larger.env_options) == ("Hallway-4-1", {"stay_duration": 2})
+    other = parse(["DeepSea-5", "--config", str(tmp_path / "named")])[1]
+    assert (other.task, other.env_options, other.make_env().name) == ("DeepSea-5", {}, "DeepSea-5")
+    assert parse(["--config", str(tmp_path / "object")])[1].make_env().stay_duration == 2
+    other = parse(["DeepSea-5", "--config", str(tmp_path / "object")])[1]
+    assert (other.task, other.env, other.make_env().name) == ("DeepSea-5", None, "DeepSea-5")
+
+
+@pytest.mark.parametrize("flag", ["--vary", "--env-option"])
+def test_a_name_given_twice_is_refused(flag):
+    values = {"--vary": ["bonus.scale=1,2", "bonus.scale=5"], "--env-option": ["mapping_seed=1", "mapping_seed=2"]}
+    first, second = values[flag]
+    with pytest.raises(DerlError, match=f"{flag} has .* twice"):
+        parse_vary(parse(["DeepSea-5", flag, first, flag, second])[0].vary)

@@ -182,6 +182,14 @@ def test_memoryless_return_of_known_tasks(sizes, options, best):
     assert Hallway(*sizes, **options).memoryless_return == pytest.approx(best)
 
 
+def test_where_staying_costs_nobody_says_what_is_best_without_memory():
+    """The best stays beyond the goal then, which is not worked out: 0.4 here, of which 0.1 was said."""
+    rules = Rules(1, 1, 5, 2, stay_reward=-0.3, move_cost=0.3, stay_cost=0.0)
+    costs = {"stay_reward": -0.3, "move_cost": 0.3, "stay_cost": 0.0}
+    assert best_without_memory(rules, (0,)) == pytest.approx(0.4)
+    assert Hallway(1, 1, horizon=5, stay_duration=2, **costs).memoryless_return is None
+
+
 @pytest.mark.parametrize(
     ("sizes", "options", "states"),
     [

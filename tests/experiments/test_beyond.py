@@ -6,7 +6,8 @@ import pytest
 
 from derl.experiments.beyond import ABLATIONS, ablations, beyond
 from derl.experiments.cases import case_of
-from derl.experiments.identity import ADDED, config_key, description
+from derl.experiments.identity import config_key, description
+from derl.training.added import ADDED
 from derl.training.loop import bonus_weight
 from derl.training.population import Population
 from derl.training.recipes import recipe

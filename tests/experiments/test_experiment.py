@@ -62,6 +62,8 @@ def test_parts_have_seeds_and_values_of_their_own():
         ({"set": {"explorer.learning_rate": -1.0}}, "a2c-count on DeepSea-5.*must be at least 0, not -1.0"),
         ({"set": {"explorer_reward": "none"}}, "unknown explorer_reward"),
         ({"protocol": {"episodes": 0}}, "episodes must be at least 1"),
+        ({"set": {"exploiter": "dqn"}}, "exploiter is a group of settings; .* exploiter_kind"),
+        ({"set": {"bonus": "rnd"}}, "bonus is a group of settings; .* bonus_kind"),
         ({"seeds": 0}, "at least one seed is needed, not 0"),
         ({"seeds": []}, "no seeds"),
         ({"seeds": [1, 1]}, "seed 1 is there twice"),

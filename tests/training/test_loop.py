@@ -188,3 +188,24 @@ def test_what_outlasts_an_episode_reaches_training_and_evaluation():
         evaluate(algorithm, s, jax.random.key(0), jnp.asarray(0), episodes=3, greedy=True)[0] for s in (fresh, later)
     ]
     assert [r.tolist() for r in returns] == [[1.0] * 3, [0.0] * 3]
+
+
+@pytest.mark.parametrize(
+    ("name", "settings", "updates"),
+    [
+        # Two rollouts of 20 steps are in the window, and 20 of the steps are new.
+        ("dea2c-count", {"exploiter.n_steps": 10, "exploiter.updates_per_step": 0.1}, 2),
+        # Learns every fourth rollout, for all steps since.
+        ("dedqn-count", {"decoupling.period": 4, "exploiter.updates_per_step": 0.1, "exploiter.batch_size": 4}, 8),
+    ],
+)
+def test_an_exploiter_learns_as_often_as_there_are_new_steps(name, settings, updates, monkeypatch):
+    config = recipe(name, "DeepSea-5").with_value("num_envs", 4)
+    for path, value in settings.items():
+        config = config.with_value(path, value)
+    algorithm, asked = config.algorithm(), []
+    learn = type(algorithm.exploiter).updates
+    monkeypatch.setattr(type(algorithm.exploiter), "updates", lambda self, n: asked.append(learn(self, n)) or asked[-1])
+    state = init_run(algorithm, jax.random.key(0))
+    iterate(algorithm, state, jnp.asarray(0))
+    assert asked[-1] == updates

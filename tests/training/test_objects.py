@@ -13,6 +13,7 @@ import pytest
 
 import derl
 from derl.cli.main import main
+from derl.cli.train import is_published
 from derl.core.errors import DerlError
 from derl.envs import DeepSea, Environment, Hallway
 from derl.training.objects import described, loaded_class, made_again
@@ -116,11 +117,14 @@ def test_an_environment_can_be_given(tmp_path):
         (Local(4, 1), "is Hallway-3-1, an object of Local, and not Hallway-4-1"),
         (Hallway(3, 1), "and not Hallway-3-1 of Hallway"),
         (Local(3, 1, goal_reward=2.0), "is of other runs than these"),
+        (Local(3, 1, stay_duration=1, horizon=7), "is of other runs than these"),
     ):
         with pytest.raises(DerlError, match=words):
             derl.load(out, env=wrong)
     with pytest.raises(DerlError, match="leave env out"):
         derl.load(out, env=given, config=whole.config)
+    # No row of a table, though its recipe is one: to ask for that of a task without a name was an error.
+    assert not is_published(whole)
 
 
 def test_a_task_with_a_name_needs_no_object(tmp_path):

@@ -11,6 +11,7 @@ from derl.api import load, use_compilation_cache
 from derl.cli.display import show_table, tell_failures
 from derl.cli.flags import parsed
 from derl.core.errors import require
+from derl.training.config import require_episodes
 
 
 @dataclasses.dataclass(frozen=True)
@@ -30,7 +31,7 @@ class Evaluate:
 def main(args: list[str]) -> None:
     """Evaluate and print a table."""
     command = parsed(Evaluate, args, "derl evaluate")
-    require(command.episodes >= 1, f"--episodes must be at least 1, not {command.episodes}")
+    require_episodes(command.episodes, "--episodes")
     require(0 <= command.seed < 2**31, f"--seed must be from 0 to {2**31 - 1}, not {command.seed}")
     use_compilation_cache()
     result = load(command.run)

@@ -11,6 +11,7 @@ from derl.api import load, use_compilation_cache
 from derl.cli.display import console, tell_failures
 from derl.cli.flags import parsed
 from derl.core.errors import require
+from derl.training.config import require_episodes
 
 
 @dataclasses.dataclass(frozen=True)
@@ -30,7 +31,7 @@ class Plot:
 
     def execute(self) -> list[Path]:
         """Write the figures."""
-        require(self.episodes >= 1, f"--episodes must be at least 1, not {self.episodes}")
+        require_episodes(self.episodes, "--episodes")
         require(0 <= self.seed < 2**31, f"--seed must be from 0 to {2**31 - 1}, not {self.seed}")
         use_compilation_cache()
         result = load(self.run)

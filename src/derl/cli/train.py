@@ -19,7 +19,7 @@ from derl.cli.flags import parsed
 from derl.cli.modules import imported_modules
 from derl.core.errors import DerlError, require
 from derl.envs.base import AnyEnvironment
-from derl.envs.registry import family
+from derl.envs.registry import family, make
 from derl.experiments.paper import published
 from derl.training import recipes
 from derl.training.algorithm import Decoupling
@@ -81,8 +81,8 @@ class Train:
     def to_config(self, base: Config) -> Config:
         """The experiment these flags describe, which change `base`. What does nothing depends on what is varied too."""
         names = {f.name for f in settings_of(base)} & {f.name for f in dataclasses.fields(type(self))}
-        # The recipe's name as it is spelt, whatever the case of the letters typed.
-        values = {name: getattr(self, name) for name in names - {"recipe"}}
+        # The names of recipe and task as they are spelt, whatever the case of the letters typed.
+        values = {name: getattr(self, name) for name in names - {"recipe", "task"}}
         return dataclasses.replace(base, **values).check(idle=False)
 
 
@@ -139,9 +139,13 @@ def option_value(text: str) -> Any:
 
 def pairs(texts: tuple[str, ...] | list[str], flag: str) -> dict[str, str]:
     """name=value, as a dictionary."""
+    found: dict[str, str] = {}
     for text in texts:
-        require("=" in text, f"{flag} takes name=value, not {text!r}")
-    return dict(text.split("=", 1) for text in texts)
+        name, equals, value = text.partition("=")
+        require(bool(equals), f"{flag} takes name=value, not {text!r}")
+        require(name not in found, f"{flag} has {name} twice: only one of them could count")
+        found[name] = value
+    return found
 
 
 def parse_seeds(text: str) -> list[int]:
@@ -172,8 +176,13 @@ def base_config(args: list[str], task: str, env_options: dict[str, Any]) -> Conf
     if folder is not None:
         require(peek(args, "--recipe") is None, "--config and --recipe both say what to train: leave one out")
         config = folder.open()[0]
-        options = {**config.env_options, **env_options}
-        config = dataclasses.replace(config, task=task or config.task, env_options=options)
+        if task:
+            # Its own options belong to its own task, and so does an environment object.
+            same = config.env is None and family(make(task)) == family(config.make_env())
+            options = {**(config.env_options if same else {}), **env_options}
+            config = dataclasses.replace(config, task=make(task, **options).name, env_options=options, env=None)
+        else:
+            config = dataclasses.replace(config, env_options={**config.env_options, **env_options})
     else:
         named = peek(args, "--recipe")
         config = recipes.recipe(DEFAULT_RECIPE if named is None else named, task, **env_options)
@@ -240,7 +249,8 @@ def is_published(result: Result) -> bool:
     """Whether this is one of the paper's experiments, with nothing changed."""
     config = result.config
     return (
-        config.recipe in recipes.TABLE_1
+        config.env is None
+        and config.recipe in recipes.TABLE_1
         and not result.runs[0].values
         and config == recipes.recipe(config.recipe, config.task)
     )

@@ -142,9 +142,9 @@ class Hallway(Environment[HallwayState]):
 
         Whoever sees only his position cannot leave the goal, for free, after the last stay that pays. He stays to the
         end, or never and goes to and fro. Where the goal is too far for the time there is, he goes left and pays
-        nothing.
+        nothing. (Where staying costs what it should pay, he may do better beyond the goal: that is not worked out.)
         """
-        if self.lasting_goal:
+        if self.lasting_goal or float(self.stay_reward) < 0:
             return None
         distances = self._distances()
         left = np.maximum(self.horizon - distances, 0)

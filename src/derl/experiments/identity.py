@@ -6,37 +6,13 @@ from functools import lru_cache
 from typing import Any
 
 from derl.core.errors import DerlError
+from derl.training.added import as_before
 from derl.training.config import Config
 from derl.training.loop import ignores_lambda
 from derl.training.members import Run
 from derl.training.seeds import check_seeds
 from derl.training.version import versions_of
 from derl.training.written import to_json
-
-ADDED = {
-    "updates_per_step": 0.0,
-    "adam_beta2": 0.999,
-    "average_share": 0.0,
-    "entropy_steps": 0.0,
-    "recompute_bonus": False,
-    "output_gain": 2**0.5,
-    "capped": True,
-    "mixture": 0.0,
-    "stale_segments": False,
-    "evaluation_statistics": "training",
-    "bonus_observations": "raw",
-    "mixture_floor": -3.0,
-    "mixture_weight": 1.0,
-}
-"""Settings that parts got after results had been stored, and the values with which nothing changes: left out of a
-description then, so that a run is still the run it was."""
-
-
-def as_before(part: Any) -> Any:
-    """A part of a description without added settings that change nothing."""
-    if not isinstance(part, dict):
-        return part
-    return {name: value for name, value in part.items() if name not in ADDED or value != ADDED[name]}
 
 
 def never_full(config: Config) -> dict[str, int]:
@@ -66,8 +42,7 @@ def description(config: Config) -> dict[str, Any]:
         data["bonus"]["scale"] = 1.0
     if not config.normalise_observations:
         data |= {"bonus_observations": "raw", "protocol": data["protocol"] | {"evaluation_statistics": "training"}}
-    # A task's options are its own business: one of them may have the name of such a setting.
-    data = as_before({name: part if name == "env_options" else as_before(part) for name, part in data.items()})
+    data = as_before(data)
     data.pop("recipe")
     custom = [str(v) for v in (*(p.get("kind") for p in data.values() if isinstance(p, dict)), data.get("env")) if v]
     for name in custom:

@@ -51,7 +51,7 @@ def begun_jobs(store: Path) -> Iterator[Job]:
     for path in sorted((store / JOBS).glob(f"*/{RECIPE}")):
         try:
             job = from_data(json.loads(path.read_text()))
-        except (DerlError, ValueError, KeyError, OSError):
+        except (DerlError, ValueError, KeyError, TypeError, AttributeError, OSError):
             continue
         if (path.parent / CHECKPOINT).exists() and job.name == path.parent.name:
             yield job
@@ -63,7 +63,7 @@ def names_unknown(folder: Path) -> bool:
         from_data(json.loads((folder / RECIPE).read_text()))
     except UnknownNameError:
         return True
-    except (DerlError, ValueError, KeyError, OSError):
+    except (DerlError, ValueError, KeyError, TypeError, AttributeError, OSError):
         return False
     return False
 
@@ -144,9 +144,9 @@ def begin(job: Job, folder: RunFolder, checkpoint_seconds: float) -> Trainer:
     try:
         trainer.resume()
     except DerlError:
-        # A damaged checkpoint costs time, not results.
+        # A damaged checkpoint costs time, not results. It is kept beside until the job is done: hours may be in it.
         with as_write_error():
-            folder.checkpoint.unlink(missing_ok=True)
+            folder.checkpoint.replace(folder.checkpoint.with_suffix(".unusable"))
         trainer = fresh()
         trainer.start()
     return trainer

@@ -51,17 +51,17 @@ def bare_update(algorithm: Algorithm, state: RunState, clock: Int[Array, ""]) ->
     """Every gradient step of an iteration, on a fixed batch: both agents', and a learned bonus's."""
     rollout = fixed_rollout(algorithm, algorithm.rollout_length)
     spec, actions = algorithm.agent_spec, algorithm.env.spec.num_actions
-    own = Experience(rollout)
-    explorer, _ = learn_repeatedly(algorithm.explorer, state.explorer, state.key, spec, clock, own, lambda _: own)
+    own, steps = Experience(rollout), algorithm.steps_per_iteration
+    explorer, _ = learn_repeatedly(algorithm.explorer, state.explorer, state.key, spec, clock, steps, lambda _: own)
     state = eqx.tree_at(lambda s: s.explorer, state, explorer)
     if hasattr(algorithm.bonus, "learning_rate") and algorithm.normalised_bonus == algorithm.normalise_observations:
         state = eqx.tree_at(lambda s: s.bonus, state, algorithm.bonus.step(state.bonus, rollout)[0])
     if algorithm.exploiter is not None:
         data = fixed_rollout(algorithm, algorithm.rollout_length * algorithm.segment_rollouts)
         behaviour = jnp.full((*data.reward.shape, actions), -jnp.log(actions))
-        experience = Experience(data, behaviour)
+        experience, steps = Experience(data, behaviour), steps * algorithm.decoupling.period
         exploiter, _ = learn_repeatedly(
-            algorithm.exploiter, state.exploiter, state.key, spec, clock, experience, lambda _: experience
+            algorithm.exploiter, state.exploiter, state.key, spec, clock, steps, lambda _: experience
         )
         state = eqx.tree_at(lambda s: s.exploiter, state, exploiter)
     return state

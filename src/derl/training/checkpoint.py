@@ -3,8 +3,10 @@
 What a memory does not hold yet is not written: a memory of a million steps costs what is in it.
 """
 
+import contextlib
 import json
 import zlib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -80,17 +82,24 @@ def checksum(data: bytes) -> int:
 
 def read_metadata(path: Path) -> dict[str, Any]:
     """The metadata of a checkpoint, after checking that it is one of ours."""
-    return json.loads(_header(path)["metadata"])
+    with _opened(path) as file:
+        return json.loads(_header(path, file)["metadata"])
 
 
-def _header(path: Path) -> dict[str, str]:
+@contextlib.contextmanager
+def _opened(path: Path) -> Iterator[Any]:
+    """An open file: it stays what it is if whoever trains replaces it meanwhile."""
     try:
         with safe_open(path, framework="numpy") as file:
-            header = file.metadata() or {}
+            yield file
     except FileNotFoundError:
         raise DerlError(f"there is no checkpoint at {path}") from None
-    except (SafetensorError, OSError, ValueError) as error:
+    except (SafetensorError, OSError, ValueError, LookupError, TypeError) as error:
         raise DerlError(f"{path} is damaged or not a checkpoint ({error}); nothing was changed") from None
+
+
+def _header(path: Path, file: Any) -> dict[str, str]:
+    header = file.metadata() or {}
     if header.get("format") != FORMAT:
         raise DerlError(f"{path} was not written by derl; nothing was changed")
     if header.get("version") != str(VERSION):
@@ -110,26 +119,23 @@ def _checksums(path: Path, header: dict[str, str]) -> dict[str, int]:
         raise DerlError(f"{path} is damaged ({error}); nothing was changed") from None
 
 
-def load_checkpoint(path: Path, template: Any) -> Any:
-    """The saved tree; `template` (arrays or shapes) says what it must look like."""
-    header, expected = _header(path), flatten(template)
-    try:
+def load_checkpoint(path: Path, template: Any) -> tuple[Any, dict[str, Any]]:
+    """The saved tree and its metadata; `template` (arrays or shapes) says what the tree must look like."""
+    expected = flatten(template)
+    with _opened(path) as file:
+        header = _header(path, file)
+        names, sums = set(file.keys()), _checksums(path, header)
+        if names != set(expected):
+            odd = sorted(names ^ set(expected))[0]
+            raise DerlError(f"{path} belongs to another configuration or version of derl (it differs at {odd})")
+        values = {name: file.get_tensor(name) for name in expected}
+        odd = [name for name, value in values.items() if sums.get(name) != checksum(value.tobytes())]
+        if odd:
+            raise DerlError(f"{path} is damaged ({odd[0]} is not what was written); nothing was changed")
         lengths = json.loads(header.get("lengths", "{}"))
-        with safe_open(path, framework="numpy") as file:
-            names = set(file.keys())
-            if names != set(expected):
-                odd = sorted(names ^ set(expected))[0]
-                raise DerlError(f"{path} belongs to another configuration or version of derl (it differs at {odd})")
-            values = {name: file.get_tensor(name) for name in expected}
-            sums = _checksums(path, header)
-            odd = [name for name, value in values.items() if sums.get(name) != checksum(value.tobytes())]
-            if odd:
-                raise DerlError(f"{path} is damaged ({odd[0]} is not what was written); nothing was changed")
-            values |= {name: whole(values[name], length) for name, length in lengths.items()}
-            leaves = [_restore(path, name, values[name], leaf) for name, leaf in expected.items()]
-    except (SafetensorError, OSError, ValueError, LookupError, TypeError) as error:
-        raise DerlError(f"{path} is damaged ({error}); nothing was changed") from None
-    return jax.tree.unflatten(jax.tree.structure(template), leaves)
+        values |= {name: whole(values[name], length) for name, length in lengths.items()}
+        leaves = [_restore(path, name, values[name], leaf) for name, leaf in expected.items()]
+        return jax.tree.unflatten(jax.tree.structure(template), leaves), json.loads(header["metadata"])
 
 
 def _restore(path: Path, name: str, value: np.ndarray, leaf: Any) -> Any:

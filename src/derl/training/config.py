@@ -19,7 +19,14 @@ from derl.training.settings import NO_SETTING, check_finite, replaced, settings_
 from derl.training.state import blank_run
 
 MOST_EVALUATIONS = 1_000_000
+MOST_EPISODES = 1_000_000
+"""Of one evaluation: all are played at once."""
 """More are a slip of the finger; their times alone would fill the memory."""
+
+
+def require_episodes(episodes: int, name: str) -> None:
+    """Raise unless an evaluation can be of so many episodes."""
+    require(1 <= episodes <= MOST_EPISODES, f"{name} must be from 1 to {MOST_EPISODES:,}, not {episodes}")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -48,6 +55,7 @@ class Protocol:
             if value is not None:
                 require(type(value) is int, f"Protocol: {name} takes a whole number, not {value!r}")
                 require_at_least(self, 1, name)
+        require_episodes(self.evaluation_episodes, "Protocol: evaluation_episodes")
 
     def idle(self) -> dict[str, str]:
         """Settings that cannot change anything, each with the rest of "it changes nothing ..."."""

@@ -155,10 +155,10 @@ def constraint(algorithm: Algorithm, alpha: float | Array, log_probs: Float[Arra
 
 
 def learn_repeatedly(
-    agent: AnyAgent, state, key, spec, clock, experience: Experience, draw: Callable[[PRNGKeyArray], Experience]
+    agent: AnyAgent, state, key, spec, clock, steps: int, draw: Callable[[PRNGKeyArray], Experience]
 ) -> tuple[Any, Metrics]:
-    """Let an agent learn as often as it wants to after a rollout, each time from data drawn anew."""
-    updates = agent.updates(experience.rollout.reward.size)
+    """Let an agent learn as often as it wants to after so many new steps, each time from data drawn anew."""
+    updates = agent.updates(steps)
     if updates == 1:
         return agent.learn(state, key, spec, clock, draw(key))
     keys = jax.random.split(key, updates)
@@ -177,7 +177,8 @@ def update_explorer(
         experience = Experience(experience.rollout, experience.behaviour, near, experience.bonus)
     learnt = explorer.observe(state.explorer, clock, experience)
     spec = algorithm.agent_spec
-    learnt, metrics = learn_repeatedly(explorer, learnt, key, spec, clock, experience, lambda _: experience)
+    steps = algorithm.steps_per_iteration
+    learnt, metrics = learn_repeatedly(explorer, learnt, key, spec, clock, steps, lambda _: experience)
     return eqx.tree_at(lambda s: s.explorer, state, learnt), metrics
 
 
@@ -207,7 +208,9 @@ def update_exploiter(
         return data
 
     def learn(learnt):
-        return learn_repeatedly(exploiter, learnt, key, algorithm.agent_spec, clock, experience, draw)
+        # Those since its last update: a window may reach further back.
+        steps = algorithm.steps_per_iteration * decoupling.period
+        return learn_repeatedly(exploiter, learnt, key, algorithm.agent_spec, clock, steps, draw)
 
     if decoupling.period == 1 and algorithm.window == 1:
         learnt, metrics = learn(state.exploiter)

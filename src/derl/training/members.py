@@ -9,11 +9,13 @@ import jax
 import numpy as np
 
 from derl.core.errors import UnknownNameError, require
+from derl.envs.base import AnyEnvironment
+from derl.training.added import first_written
 from derl.training.config import Config
 from derl.training.idle import check_idle
+from derl.training.objects import described
 from derl.training.seeds import check_seeds
 from derl.training.settings import setting_paths, value_at
-from derl.training.written import to_json
 
 
 @dataclasses.dataclass(frozen=True)
@@ -26,12 +28,20 @@ class Run:
 
 
 def fingerprint(runs: Sequence[Run]) -> str:
-    """What tells these runs from others: their configurations, with the numbers of a task of your own, and seeds."""
+    """What tells these runs from others: their configurations, with the fields of a task of your own, and seeds."""
     digest = hashlib.sha256()
     for run in runs:
-        numbers = [np.asarray(leaf).tolist() for leaf in jax.tree.leaves(run.config.env)]
-        digest.update(f"{run.seed} {to_json(run.config)} {numbers}\n".encode())
+        digest.update(f"{run.seed} {first_written(run.config)} {fields_of(run.config.env)}\n".encode())
     return digest.hexdigest()[:32]
+
+
+def fields_of(env: AnyEnvironment | None) -> str:
+    """An environment object as text; of one that cannot be written down whole, its numbers."""
+    if env is None:
+        return ""
+    # The module may be another one when it is loaded again: a script's own is __main__.
+    written = described(env)
+    return str([np.asarray(x).tolist() for x in jax.tree.leaves(env)] if written is None else written["fields"])
 
 
 def is_input(config: Config, path: str) -> bool:

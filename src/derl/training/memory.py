@@ -30,10 +30,12 @@ def check_memory(config: Config, runs: int, shapes: Callable[[], RunState]) -> N
         return
     # An agent with a replay memory is nearly all memory.
     held = {name: size_of(getattr(state, name)) for name, steps in capacities(config).items() if steps}
+    held |= {"segments": size_of(state.segments)} if state.segments is not None else {}
     largest = max(held, key=lambda name: held[name])
-    share, steps = held[largest] / needed, capacities(config)[largest]
+    share, steps = held[largest] / needed, capacities(config).get(largest, 0)
     count, fewer = ("1 run needs", "") if runs == 1 else (f"{runs} runs need", "train fewer seeds at once, or ")
-    remedy = f"{fewer}set {largest}.capacity lower ({share:.0%} of it is room for {steps:,} steps)"
+    room = f"{share:.0%} of it is room for {steps:,} steps" if steps else f"{share:.0%} of it is room for them"
+    remedy = f"{fewer}set {f'{largest}.capacity' if steps else 'decoupling.replay_segments'} lower ({room})"
     raise DerlError(f"{count} {needed / 1e9:.1f} GB of memory and there are {there / 1e9:.1f} GB: {remedy}")
 
 
@@ -50,9 +52,12 @@ def capacities(config: Config) -> dict[str, int]:
 
 def replay_bytes(config: Config) -> int:
     """About how many bytes a run's replay memories take: two observations and three numbers a step, or less."""
-    observation = config.make_env().spec.observation
+    algorithm = config.algorithm()
+    # What agents see: normalised, a state is a vector.
+    observation = algorithm.agent_spec.observation
     row = 4 * (3 + 2 * (int(np.prod(observation.shape)) if isinstance(observation, Box) else 1))
-    return row * sum(capacities(config).values())
+    kept = config.decoupling.replay_segments * algorithm.window * algorithm.steps_per_iteration
+    return row * (sum(capacities(config).values()) + kept)
 
 
 def size_of(shapes: Any) -> int:

@@ -56,6 +56,8 @@ def _replace(obj: Any, names: Sequence[str], value: Any, path: str) -> Any:
 
 def check_type(old: Any, value: Any, path: str) -> None:
     """Raise if a value cannot stand where another stood."""
+    if path in ("explorer", "exploiter", "bonus") and value is not None and not dataclasses.is_dataclass(value):
+        raise DerlError(f"{path} is a group of settings; name one of them, or another kind of it as {path}_kind")
     if isinstance(old, bool):
         require(isinstance(value, bool), f"{path} takes true or false, not {value!r}")
     elif isinstance(old, float):

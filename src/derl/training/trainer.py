@@ -135,7 +135,7 @@ class Trainer:
             return self.start()
         metadata = read_metadata(self.folder.checkpoint)
         check_runs(self.folder.checkpoint, metadata, self.runs)
-        self.load(load_checkpoint(self.folder.checkpoint, self.template()), metadata)
+        self.load(*load_checkpoint(self.folder.checkpoint, self.template()))
         if metadata["rows"]:
             rows = self.folder.read_results().head(metadata["rows"]).to_dicts()
             if len(rows) < metadata["rows"]:

@@ -1,6 +1,7 @@
 """Pages that are not about the paper's own experiment say so."""
 
 import numpy as np
+import polars as pl
 
 from analysis.made_up import frame_of
 from derl.analysis.claims.paper import claims
@@ -9,6 +10,7 @@ from derl.analysis.pages.reproduction import write_pages
 from derl.analysis.published.cautions import cautions, trained_for_less
 from derl.analysis.published.verdicts import verdicts
 from derl.analysis.report import write_report
+from derl.analysis.report.numbers import of_the_paper
 from derl.experiments.cases import Case
 
 CASES = [Case.of(recipe, "DeepSea-10") for recipe in ("dea2c-count", "a2c-count", "dedqn-count")]
@@ -27,6 +29,15 @@ def test_short_training_is_told_from_unfinished_runs():
     # Runs that are called shorter are what they are called.
     case = Case.of("a2c", "DeepSea-10", {"protocol.episodes": 2000, "protocol.evaluate_every": 20})
     assert trained_for_less(Results(frame_of({case: [[0.0] * 100]}, 20))) == ""
+
+
+def test_recipes_that_are_evaluated_more_often_are_not_short():
+    """Two runs of the own recipe among the paper's took every claim away."""
+    own = Results(frame_of({Case.of("derl", "DeepSea-10"): [[0.9] * 200] * 2}, 10))
+    assert trained_for_less(own) == ""
+    both = Results(pl.concat([results(1000).frame, own.frame], how="diagonal"))
+    assert trained_for_less(both) == ""
+    assert set(of_the_paper(both).frame["recipe"]) == {case.recipe for case in CASES}
 
 
 def test_of_short_training_nothing_is_claimed_or_explained():

@@ -1,8 +1,12 @@
 """What a reader has to know before the numbers: that they were not made, or not counted, as the paper's were."""
 
+from functools import cache
+
 from derl.analysis.measures.frames import EVALUATIONS, Results
+from derl.envs.registry import PAPER_TASKS
 from derl.experiments.cases import Case
 from derl.training.config import Protocol
+from derl.training.recipes import RECIPES, recipe
 
 EVERY = "protocol.evaluate_every"
 
@@ -38,5 +42,11 @@ def _share(results: Results, case: Case) -> float:
     if "protocol.steps" in changes:
         return 1.0
     episodes, given = results.episodes(case), changes.get(EVERY)
-    every = given if isinstance(given, int | float) else Protocol().evaluate_every
+    every = given if isinstance(given, int | float) else _usual(case.recipe)
     return float(episodes[-1]) / (len(episodes) * every)
+
+
+@cache
+def _usual(name: str) -> int:
+    """The episodes between two evaluations of a recipe; of a name that is none, the paper's."""
+    return recipe(name, PAPER_TASKS[0]).protocol.evaluate_every if name in RECIPES else Protocol().evaluate_every

@@ -14,7 +14,6 @@ from derl.analysis.report.names import METRICS
 from derl.core.errors import require
 from derl.envs.registry import PAPER_TASKS
 from derl.experiments.paper import TASK_OF, Cell, cells
-from derl.training.recipes import RECIPES
 
 EXPLAINED: dict[Standing, str] = {
     "explained": "Explained",
@@ -40,7 +39,7 @@ def grouped_results(frame: pl.DataFrame) -> Results:
 
 def of_the_paper(results: Results) -> Results:
     """The results of the paper's recipes and tasks. What a user adds is drawn, but proves nothing about the paper."""
-    ours = pl.col("task").is_in(PAPER_TASKS) & pl.col("recipe").is_in(RECIPES)
+    ours = pl.col("task").is_in(PAPER_TASKS) & pl.col("recipe").is_in({cell.case.recipe for cell in cells()})
     kept = results.frame.filter(ours)
     return results if len(kept) == len(results.frame) else Results(kept)
 

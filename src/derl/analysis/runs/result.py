@@ -17,7 +17,7 @@ from derl.core.types import Discrete
 from derl.envs.base import AnyEnvironment
 from derl.training.algorithm import Algorithm
 from derl.training.checkpoint import save_checkpoint
-from derl.training.config import Config
+from derl.training.config import Config, require_episodes
 from derl.training.members import Run, expand, fingerprint
 from derl.training.evaluation import Episode, Seat, play_episode, policy_of
 from derl.training.folder import RunFolder
@@ -104,7 +104,7 @@ class Result:
         self, seat: Seat = "exploiter", *, episodes: int = 100, deterministic: bool = True, seed: int = 0
     ) -> np.ndarray:
         """Fresh evaluation episodes of every run: an array of runs x episodes. `seed` decides their randomness."""
-        require(episodes >= 1, f"episodes must be at least 1, not {episodes}")
+        require_episodes(episodes, "episodes")
         population = Population([run.config.algorithm() for run in self.runs], [run.seed for run in self.runs])
         # Training numbers its evaluations from 1 on: these have numbers that it never uses.
         options: dict[str, Any] = {"episodes": episodes, "greedy": deterministic, "seat": seat}
