@@ -215,6 +215,8 @@ def test_help_shows_every_setting(capsys):
     printed = capsys.readouterr().out
     for flag in ("--explorer.learning-rate", "--bonus.forward-coef", "--exploiter.batch-size", "--decoupling.period"):
         assert flag in printed
+    assert "Train a recipe on a task" in printed
+    assert "The task: DeepSea-N" in printed
     assert main(["--help"]) == 0
     assert main([]) == 2
 

@@ -1,15 +1,13 @@
 """`derl evaluate`: evaluate the policies of a run."""
 
 import dataclasses
-from pathlib import Path
 
-import tyro
 from rich.table import Table
 
 from derl.analysis.measures.numbers import signed
 from derl.api import load, use_compilation_cache
 from derl.cli.display import show_table, tell_failures
-from derl.cli.flags import parsed
+from derl.cli.flags import RunPath, parsed
 from derl.core.errors import require
 from derl.training.config import require_episodes
 
@@ -18,7 +16,7 @@ from derl.training.config import require_episodes
 class Evaluate:
     """Evaluate the exploitation and the exploration policy of every run in a folder."""
 
-    run: tyro.conf.Positional[Path]
+    run: RunPath
     """The run folder."""
     episodes: int = 100
     """Episodes for each policy."""

@@ -5,13 +5,16 @@ import io
 import itertools
 import re
 import sys
-from typing import Any, TypeVar
+from pathlib import Path
+from typing import Annotated, Any, TypeVar
 
 import tyro
 
 from derl.core.errors import DerlError
 
 Command = TypeVar("Command")
+Task = Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="TASK")]
+RunPath = Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="RUN")]
 
 COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 RULE = set("─-╯╰ ")
@@ -22,6 +25,9 @@ FLAG = "    --"
 
 def parsed(kind: type[Command], args: list[str], prog: str, **kwargs: Any) -> Command:
     """A command with the values its flags were given."""
+    if not {"-h", "--help"}.isdisjoint(args):
+        # Alone: tyro leaves out of its help what it has read before it.
+        args = ["--help"]
     said = io.StringIO()
     try:
         with contextlib.redirect_stderr(said):

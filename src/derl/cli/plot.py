@@ -3,13 +3,11 @@
 import dataclasses
 from pathlib import Path
 
-import tyro
-
 from derl.analysis.figures.run import plot_curves, plot_decoupling
 from derl.analysis.runs.behaviour import on_grid
 from derl.api import load, use_compilation_cache
 from derl.cli.display import console, tell_failures
-from derl.cli.flags import parsed
+from derl.cli.flags import RunPath, parsed
 from derl.core.errors import require
 from derl.training.config import require_episodes
 
@@ -18,7 +16,7 @@ from derl.training.config import require_episodes
 class Plot:
     """Draw a run's learning curves, and where its two policies go, as PNG and PDF."""
 
-    run: tyro.conf.Positional[Path]
+    run: RunPath
     """The run folder."""
     out: Path | None = None
     """The folder for the figures; by default the run folder."""

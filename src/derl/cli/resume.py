@@ -1,13 +1,10 @@
 """`derl resume`: continue an interrupted run."""
 
 import dataclasses
-from pathlib import Path
-
-import tyro
 
 from derl.api import resume
 from derl.cli.display import showing
-from derl.cli.flags import parsed
+from derl.cli.flags import RunPath, parsed
 from derl.cli.train import report
 from derl.training.folder import RunFolder
 
@@ -16,7 +13,7 @@ from derl.training.folder import RunFolder
 class Resume:
     """Continue an interrupted run where its last checkpoint left it."""
 
-    run: tyro.conf.Positional[Path]
+    run: RunPath
     """The run folder."""
     cores: int | None = None
     """Cores to use; by default all."""

@@ -15,7 +15,7 @@ from derl.analysis.runs.result import Result
 from derl.api import DEFAULT_RECIPE, train
 from derl.bonuses.base import AnyBonus
 from derl.cli.display import console, show_table, showing, spread, tell_failures, value
-from derl.cli.flags import parsed
+from derl.cli.flags import Task, parsed
 from derl.cli.modules import imported_modules
 from derl.core.errors import DerlError, require
 from derl.envs.base import AnyEnvironment
@@ -34,7 +34,7 @@ from derl.training.settings import settings_of
 class Train:
     """Train a recipe on a task, with several seeds at once."""
 
-    task: tyro.conf.Positional[str]
+    task: Task
     """The task: DeepSea-N, Hallway-Nl-Nr, or one you registered."""
     explorer: AnyAgent
     bonus: AnyBonus
@@ -212,7 +212,8 @@ def flags_for(config: Config) -> type[Train]:
     parts: list[Any] = [(name, type(getattr(config, name))) for name in ("explorer", "bonus", "exploiter")]
     told = tyro.conf.arg(help=f"Options of the task, each as name=value. {options_of(config.make_env())}")
     options = ("env_option", Annotated[tuple[str, ...], told], dataclasses.field(default=()))
-    return dataclasses.make_dataclass("Train", [*parts, options], bases=(Train,), frozen=True)
+    namespace = {"__doc__": Train.__doc__}
+    return dataclasses.make_dataclass("Train", [*parts, options], bases=(Train,), frozen=True, namespace=namespace)
 
 
 def options_of(env: AnyEnvironment) -> str:

@@ -17,7 +17,7 @@ from derl.analysis.measures.numbers import signed
 from derl.analysis.runs.result import Result
 from derl.api import load, use_compilation_cache
 from derl.cli.display import console, tell_failures
-from derl.cli.flags import parsed
+from derl.cli.flags import RunPath, parsed
 from derl.core.errors import require
 from derl.envs.base import AnyEnvironment, Environment
 from derl.training.evaluation import Seat
@@ -30,7 +30,7 @@ AGENT, GOAL = r"(?<![A-Za-z])A(?![A-Za-z])", r"(?<![A-Za-z])G(?![A-Za-z])"
 class Watch:
     """Watch the exploitation and the exploration policy of a run act side by side."""
 
-    run: tyro.conf.Positional[Path]
+    run: RunPath
     """The run folder."""
     seat: Literal["both", "exploiter", "explorer"] = "both"
     """Whose policy to watch."""
