@@ -24,6 +24,7 @@ from derl.analysis.pages.beyond import write_beyond
 from derl.analysis.pages.figures import write_all
 from derl.analysis.pages.reproduction import expected_by_luck
 from derl.analysis.pages.tables import number
+from derl.analysis.published.ours import DRAWN
 from derl.analysis.published.verdicts import Verdict, count_outcomes, count_standings, verdicts
 from derl.envs.registry import PAPER_TASKS
 from derl.experiments.exchange import read_results
@@ -79,11 +80,13 @@ def progress(judged: list[Verdict]) -> str:
     """How much of Table 1 has been run, and how it compares."""
     counts, standings, expected = count_outcomes(judged), count_standings(judged), expected_by_luck(judged)
     assert expected is not None
-    done = counts["consistent"] + counts["differs"]
+    done = [verdict for verdict in judged if verdict.outcome != "not run"]
+    fewer = sum(verdict.seeds < DRAWN for verdict in done)
     return (
-        f"Five seeds each. Of Table 1's {sum(counts.values())} averages {done} were run: {counts['consistent']} are "
-        f"consistent with the published ones, {counts['differs']} differ, {standings['explained']} of them for a "
-        f"reason that was tested; between two sets of our own five seeds about {expected} would, by luck alone "
+        f"Five seeds each{f', but for {fewer} numbers of fewer' if fewer else ''}. Of Table 1's {len(judged)} averages "
+        f"{len(done)} were run: {counts['consistent']} are consistent with the published ones, {counts['differs']} "
+        f"differ, {standings['explained']} of which are explained; between two sets of our own five seeds about "
+        f"{expected} would, by luck alone "
         "([all numbers](docs/reproduction/README.md))."
     )
 

@@ -304,3 +304,11 @@ def test_what_may_not_be_read_is_one_line(capsys, monkeypatch):
 
     monkeypatch.setattr("derl.cli.status.main", refuse)
     assert run(capsys, "status") == (2, "derl: error: cannot use folder/x: Permission denied\n")
+
+
+def test_brackets_in_a_title_are_only_brackets(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "spec.toml").write_text('title = "x [/red] y [bold]"\n' + SPEC)
+    code, out = run(capsys, "sweep", "spec.toml", "--dry-run")
+    assert code == 0
+    assert "x [/red] y [bold]" in out

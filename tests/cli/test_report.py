@@ -84,6 +84,7 @@ def test_mistakes_are_told_in_one_line(results, tmp_path, capsys):
         Report(out=tmp_path, results=(results,)).execute()
     with pytest.raises(DerlError, match="at least 1"):
         Report(evaluations=0, results=(results,)).execute()
-    (results / "facts.json").write_text("[1")
-    with pytest.raises(DerlError, match="cannot be read"):
-        Report(out=tmp_path / "x.html", results=(results,)).execute()
+    for text in ("[1", '{"seconds": "8 h"}', '{"seconds": true}'):
+        (results / "facts.json").write_text(text)
+        with pytest.raises(DerlError, match="cannot be read"):
+            Report(out=tmp_path / "x.html", results=(results,)).execute()

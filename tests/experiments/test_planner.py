@@ -48,6 +48,15 @@ def test_longest_first_by_measured_times():
     assert [job.seconds for job in jobs] == sorted((job.seconds for job in jobs), reverse=True)
 
 
+def test_short_runs_do_not_make_long_ones_seem_endless():
+    """What the runs of `--quick` took is mostly compilation."""
+    guessed, measured = (plan(members(), workers=1, known=known) for known in ({}, {("a2c-count", "DeepSea-5"): 9.0}))
+    before = {job.name: job.seconds for job in guessed}
+    assert max(job.seconds / before[job.name] for job in measured) == pytest.approx(4.0)
+    known = {("a2c-count", "DeepSea-5"): 1e-9}
+    assert min(job.seconds / before[job.name] for job in plan(members(), workers=1, known=known)) < 0.1
+
+
 @pytest.mark.parametrize("workers", [1, 2, 8])
 def test_no_job_outlasts_its_share(workers):
     jobs = plan(members(16), workers=workers)

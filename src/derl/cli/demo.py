@@ -82,4 +82,4 @@ def main(args: list[str]) -> None:
     if env.grid_shape is not None:
         pictures += plot_decoupling(results[-1], 0, out / "decoupling")
     for path in pictures:
-        console.print(f"picture: {path}", soft_wrap=True)
+        console.print(f"picture: {path}", soft_wrap=True, markup=False)

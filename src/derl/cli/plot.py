@@ -47,4 +47,4 @@ class Plot:
 def main(args: list[str]) -> None:
     """Draw, and tell where."""
     for path in parsed(Plot, args, "derl plot").execute():
-        console.print(str(path), soft_wrap=True)
+        console.print(str(path), soft_wrap=True, markup=False)

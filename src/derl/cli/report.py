@@ -52,4 +52,4 @@ class Report:
 def main(args: list[str]) -> None:
     """Write, and tell where."""
     path = parsed(Report, args, "derl report").execute()
-    console.print(f"{path} ({path.stat().st_size / 1e6:.1f} MB); open it in a browser", soft_wrap=True)
+    console.print(f"{path} ({path.stat().st_size / 1e6:.1f} MB); open it in a browser", soft_wrap=True, markup=False)

@@ -14,6 +14,7 @@ from derl.analysis.pages.figures import write_all
 from derl.analysis.pages.reproduction import write_text
 from derl.analysis.pages.tables import LEGEND, TABLES, grid_of, text
 from derl.analysis.published.explaining import explaining, repeating
+from derl.analysis.published.ours import DRAWN
 from derl.analysis.published.verdicts import FURTHER, Verdict, count_outcomes, verdicts
 from derl.analysis.report import Facts, write_report
 from derl.cli.display import console
@@ -132,6 +133,11 @@ def main(args: list[str]) -> None:
         not (command.explain and is_shorter(chosen, names)),
         "--explain needs the whole length of training: leave out --quick, --episodes",
     )
+    seeds = command.other_seeds()
+    require(
+        not command.explain or seeds is None or len(seeds) >= DRAWN,
+        f"--explain needs {DRAWN} seeds or more: further ones tell about a verdict of {DRAWN}, and would change it",
+    )
     require(command.further >= 1, f"--further must be at least 1, not {command.further}")
     require(command.explain or command.further == FURTHER, "--further belongs to --explain")
     if not command.dry_run:
@@ -165,7 +171,7 @@ def write_out(command: Reproduce, chosen: Experiment, frame: pl.DataFrame, args:
     if command.name == "beyond":
         write_beyond(frame, out)
         console.print((out / "README.md").read_text(), markup=False, soft_wrap=True)
-        console.print(f"page and figures: {out}", soft_wrap=True)
+        console.print(f"page and figures: {out}", soft_wrap=True, markup=False)
         return
     judged = verdicts(frame)
     if not show_tables(command.name, judged):
@@ -179,4 +185,4 @@ def write_out(command: Reproduce, chosen: Experiment, frame: pl.DataFrame, args:
     finished = finished_on(Store(command.store, read_only=True), frame)
     facts = Facts(finished=finished, more={"Command": "derl reproduce " + " ".join(args)})
     path = write_report(frame, out / "report.html", facts=facts)
-    console.print(f"tables and figures: {out}; report: {path}", soft_wrap=True)
+    console.print(f"tables and figures: {out}; report: {path}", soft_wrap=True, markup=False)

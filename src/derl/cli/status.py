@@ -53,7 +53,9 @@ def show_store(store: Store) -> None:
     runs, timed = total(cases, "runs"), total(cases, "timed")
     of_some = f" (of {timed:.0f} of them; nobody wrote down the others')" if timed < runs else ""
     spent = duration(total(cases, "seconds"))
-    console.print(f"{counted(runs, 'run')}, {spent} of core time{of_some}, in {store.path}", soft_wrap=True)
+    console.print(
+        f"{counted(runs, 'run')}, {spent} of core time{of_some}, in {store.path}", soft_wrap=True, markup=False
+    )
     old = total(cases, "runs") - total(cases.filter(engine=ENGINE), "runs")
     if old:
         text = f"{counted(old, 'run')} of another version of the engine: experiments run theirs again"
@@ -66,7 +68,7 @@ HEADS = re.compile(r"^(Deep|Hall)(Sea|way)-")
 def show_experiment(whole: Experiment, members: Sequence[Member], stored: Set[str]) -> None:
     """How much of an experiment is done, recipe by recipe and task by task. A run with several names counts once."""
     tasks = list(dict.fromkeys(member.case.task for member in members))
-    title = whole.title or whole.name
+    title = escape(whole.title or whole.name)
     table = Table(
         box=None, header_style="bold", title=title, title_justify="left", padding=(0, 1, 0, 0), pad_edge=False
     )

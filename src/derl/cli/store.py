@@ -67,7 +67,7 @@ def export_runs(command: StoreCommand) -> None:
         members += members_of([(case, seed) for case in repeating(judged, chosen.parts).cases for seed in seeds])
         members += members_of(explaining(judged, chosen.parts).members())
     count = export(store, command.paths[0], members, command.columns)
-    console.print(f"{counted(count, 'run')} written to {command.paths[0]}", soft_wrap=True)
+    console.print(f"{counted(count, 'run')} written to {command.paths[0]}", soft_wrap=True, markup=False)
 
 
 def import_runs(command: StoreCommand) -> None:
@@ -79,7 +79,7 @@ def import_runs(command: StoreCommand) -> None:
     read = [trained_runs(path) if (path / CONFIG).exists() else exported_runs([path]) for path in command.paths]
     store = Store(command.store)
     for path, runs in zip(command.paths, read, strict=True):
-        console.print(f"{path}: {counted(runs.enter(store), 'new run')} taken in", soft_wrap=True)
+        console.print(f"{path}: {counted(runs.enter(store), 'new run')} taken in", soft_wrap=True, markup=False)
 
 
 def prune_runs(command: StoreCommand) -> None:

@@ -70,7 +70,9 @@ class SweepCommand(Running):
 
 def show_plan(experiment: Experiment, plan: Plan) -> None:
     """What a sweep would do, recipe by recipe."""
-    table = Table(box=None, header_style="bold", title=experiment.title or experiment.name, title_justify="left")
+    table = Table(
+        box=None, header_style="bold", title=escape(experiment.title or experiment.name), title_justify="left"
+    )
     for name, justify in (("recipe", "left"), ("task", "left"), ("runs left", "right"), ("core time", "right")):
         table.add_column(name, justify=justify)  # pyright: ignore
     rows: dict[tuple[str, str], list[float]] = {}
@@ -79,7 +81,7 @@ def show_plan(experiment: Experiment, plan: Plan) -> None:
         for member in new:
             row = rows.setdefault((member.case.recipe, member.case.task), [0, 0.0])
             row[0] += 1
-            row[1] += job.seconds / len(new)
+            row[1] += plan.left(job) / len(new)
     for (recipe, task), (runs, seconds) in sorted(rows.items()):
         table.add_row(recipe, task, f"{runs:.0f}", duration(seconds))
     if rows:
@@ -159,6 +161,7 @@ def run_experiment(experiment: Experiment, running: Running, modules: tuple[str,
         f"{counted(sweep.plan.runs, 'run')}: {sweep.plan.found} were in {running.store}, {made} made now in "
         f"{duration(time.monotonic() - begun)}",
         soft_wrap=True,
+        markup=False,
     )
     for error in sorted(set(failed.values())):
         count = sum(reason == error for reason in failed.values())
@@ -204,7 +207,7 @@ def show_returns(experiment: Experiment, frame: pl.DataFrame) -> None:
     table = Table(
         box=None,
         header_style="bold",
-        title=setting_text(shared) or None,
+        title=escape(setting_text(shared)) or None,
         title_justify="left",
         padding=(0, 1, 0, 0),
         pad_edge=False,

@@ -279,7 +279,9 @@ def report(result: Result) -> None:
     if result.folder is not None:
         path = result.folder.path
         derl = " ".join(["derl", *(f"--import {module}" for module in imported_modules())])
-        console.print(f"saved in {path}; see it with: {derl} plot {path}, {derl} watch {path}", soft_wrap=True)
+        console.print(
+            f"saved in {path}; see it with: {derl} plot {path}, {derl} watch {path}", soft_wrap=True, markup=False
+        )
     some = len(result.failed) < len(result.runs)
     require(some, "every run failed: its numbers were no longer finite; try a smaller learning rate or bonus.scale")
 

@@ -145,6 +145,10 @@ def plan(
     return sorted(jobs, key=lambda job: (-job.seconds, job.name))
 
 
+SLOWEST = 4.0
+"""How many times as long as guessed a run may take, whatever was measured."""
+
+
 def partition(members: Sequence[Member], workers: int, most: int, memory: int) -> list[list[Member]]:
     """Runs in groups that share a program, none so large that it would keep one worker busy after all others."""
     programs: dict[Any, list[Member]] = {}
@@ -161,5 +165,6 @@ def partition(members: Sequence[Member], workers: int, most: int, memory: int) -
 
 
 def _seconds(member: Member, known: Mapping[tuple[str, str], float]) -> float:
-    rate = known.get((member.case.recipe, member.case.task))
-    return expected_seconds(member.config) if rate is None else rate * steps_of(member.config)
+    rate, guess = known.get((member.case.recipe, member.case.task)), expected_seconds(member.config)
+    # What was measured includes compilation, which is most of a short run's time and little of a long one's.
+    return guess if rate is None else min(rate * steps_of(member.config), SLOWEST * guess)

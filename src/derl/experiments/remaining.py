@@ -1,7 +1,7 @@
 """What is left of an experiment: which runs are in the store, which were begun, and the jobs that make the rest."""
 
 import dataclasses
-from collections.abc import Set
+from collections.abc import Mapping, Set
 from pathlib import Path
 
 from derl.core.errors import require
@@ -27,6 +27,8 @@ class Plan:
     workers: int
     stored: frozenset[str] = frozenset()
     """Every run that was in the store. A job that was begun before may hold some of them."""
+    shares: Mapping[str, float] = dataclasses.field(default_factory=dict)
+    """How much is done of the jobs that were begun before, by name."""
 
     @property
     def runs(self) -> int:
@@ -41,8 +43,12 @@ class Plan:
     @property
     def seconds(self) -> float:
         """How long the rest is expected to take."""
-        longest = max((job.seconds + COMPILE_SECONDS for job in self.jobs), default=0.0)
-        return max(longest, sum(job.seconds for job in self.jobs) / self.workers + self.compilation)
+        longest = max((self.left(job) + COMPILE_SECONDS for job in self.jobs), default=0.0)
+        return max(longest, sum(self.left(job) for job in self.jobs) / self.workers + self.compilation)
+
+    def left(self, job: Job) -> float:
+        """How long the rest of a job is expected to take, on one core."""
+        return job.seconds * (1.0 - self.shares.get(job.name, 0.0))
 
     @property
     def compilation(self) -> float:
@@ -77,7 +83,8 @@ def make_plan(experiment: Experiment, path: Path, workers: int | None = None) ->
     taken = stored | {m.key for job in begun for m in job.members}
     most, memory = MOST_RUNS if gpu is None else MOST_RUNS_GPU, memory_for(workers, gpu)
     jobs = plan(members, workers=workers, done=taken, known=known, most=most, memory=memory)
-    return Plan(tuple(members), (*begun, *jobs), workers, frozenset(stored))
+    shares = {job.name: share_done(path, job) for job in begun}
+    return Plan(tuple(members), (*begun, *jobs), workers, frozenset(stored), shares)
 
 
 def to_resume(path: Path, wanted: Set[str], stored: Set[str]) -> list[Job]:

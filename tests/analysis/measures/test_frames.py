@@ -80,6 +80,19 @@ def test_engines_are_not_mixed():
     # What only an older engine has run is better than nothing.
     np.testing.assert_array_equal(results.values(WEAK), [[5.0]])
     assert len(newest(old.drop("engine"))) == 2
+    # Files of somebody who does not say, beside one that does.
+    unknown = frame_of({WEAK: [[5.0]]}).with_columns(run=pl.col("run") + 30)
+    mixed = newest(pl.concat([new, unknown], how="diagonal_relaxed"))
+    np.testing.assert_array_equal(Results(mixed).values(WEAK), [[5.0]])
+    np.testing.assert_array_equal(Results(mixed).values(A2C), [[2.0]])
+
+
+def test_two_spellings_of_a_setting_are_refused():
+    """One of them would take the other's place."""
+    frame = frame_of({WEAK: [[5.0]]}).with_columns(setting=pl.lit("bonus.scale=0.5"))
+    other = frame.with_columns(setting=pl.lit("bonus.scale=0.50"), run=pl.lit(7))
+    with pytest.raises(DerlError, match=r"spelt in two ways, one of them 'bonus\.scale=0\.50'"):
+        Results(pl.concat([frame, other.cast(frame.schema)]))
 
 
 def keyed(rows: list[list[float]], change: str = "", first: int = 0) -> pl.DataFrame:

@@ -31,6 +31,16 @@ def test_short_training_is_told_from_unfinished_runs():
     assert trained_for_less(Results(frame_of({case: [[0.0] * 100]}, 20))) == ""
 
 
+def test_a_last_evaluation_that_comes_sooner_is_not_short():
+    """Training of 1,500 episodes has its last evaluation 500 after the one before."""
+    case = Case.of("a2c-count", "DeepSea-10", {"protocol.episodes": 1500})
+    odd = frame_of({case: [[0.0, 0.0]]}, 1000).with_columns(pl.col("episodes").clip(None, 1500))
+    assert trained_for_less(Results(odd)) == ""
+    once = frame_of({Case.of("a2c-count", "DeepSea-10", {"protocol.episodes": 500}): [[0.0]]}, 500)
+    assert trained_for_less(Results(once)) == ""
+    assert trained_for_less(Results(frame_of({Case.of("a2c-count", "DeepSea-10"): [[0.0]]}, 500))) != ""
+
+
 def test_recipes_that_are_evaluated_more_often_are_not_short():
     """Two runs of the own recipe among the paper's took every claim away."""
     own = Results(frame_of({Case.of("derl", "DeepSea-10"): [[0.9] * 200] * 2}, 10))

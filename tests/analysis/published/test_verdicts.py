@@ -223,6 +223,9 @@ def test_further_seeds_tell_about_luck_but_not_about_the_verdict():
     assert luck(*[0.1] * 5, *[0.9] * 3) == "possible"
     assert luck(*[0.1] * 15) == "refuted"
     assert luck(*[0.1] * 5, *[0.1, 0.9, 0.9] * 4) == "explained"
+    # Those that failed at once say nothing, and are not counted.
+    assert luck(*[0.1] * 5, *[np.nan] * 10) == "possible"
+    assert luck(*[0.1] * 5, *[np.nan] * 10, *[0.9] * 3) == "possible"
     # What agrees stays as it is.
     assert [v.outcome for v in judged(*[0.9] * 5, *[0.1] * 10)] == ["consistent"] * 2
     # Nor does it matter what others have.

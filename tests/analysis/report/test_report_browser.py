@@ -82,6 +82,20 @@ def test_arrow_keys_go_through_a_table_and_enter_opens_the_curve(browser, frame)
     )
 
 
+def test_a_cell_shows_its_curve_whatever_was_chosen_before(browser):
+    """A metric that the case has not, and seeds that are not ticked, are exchanged for some that it has."""
+    browser.run("document.querySelectorAll('input[name=curve-view]')[1].click()")
+    browser.run("document.querySelectorAll('input[name=seed]').forEach((box) => box.click())")
+    kl = "[...document.getElementById('metric').options].find((o) => /KL/.test(o.textContent)).value"
+    browser.run(f"document.getElementById('metric').value = {kl}")
+    browser.run("document.getElementById('metric').dispatchEvent(new Event('change'))")
+    browser.run("document.querySelector(\".panel:not(.away) td[data-tip^='A2C Count on DeepSea 10']\").focus()")
+    browser.press("Enter")
+    assert list(readout(browser)) == ["A2C Count"]
+    assert browser.run("document.getElementById('metric').selectedOptions[0].textContent") == "Evaluation return"
+    assert browser.run("[...document.querySelectorAll('input[name=seed]')].every((box) => box.checked)")
+
+
 def test_a_click_keeps_the_tip_and_its_button_opens_the_curve(browser):
     browser.point(*browser.middle(".panel:not(.away) td[data-tip^='DeA2C ICM on DeepSea 14']"), click=True)
     browser.wait("document.querySelector('#tip button')")

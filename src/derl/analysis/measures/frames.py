@@ -29,7 +29,8 @@ def newest(frame: pl.DataFrame) -> pl.DataFrame:
     """Of every case the runs of the newest engine and of this version's configuration, if the frame knows: others are
     something else."""
     if "engine" in frame.columns:
-        frame = frame.filter(pl.col("engine") == pl.col("engine").max().over(NAMES))
+        # Of a case of which nobody knows the engine, all.
+        frame = frame.filter(pl.col("engine").eq_missing(pl.col("engine").max().over(NAMES)))
     return _one_configuration(_as_recipes_are(frame)) if "key" in frame.columns else frame
 
 
@@ -146,8 +147,11 @@ class Results:
 def _slices(cases: pl.DataFrame, column: str) -> dict[Case, slice]:
     """Cases that follow each other, each as long as a column says."""
     ends = np.cumsum(cases[column].to_numpy().astype(np.int64))
-    names = cases.select(NAMES).iter_rows()
-    return {case_of(*name): slice(end - size, end) for name, size, end in zip(names, cases[column], ends, strict=True)}
+    names = list(cases.select(NAMES).iter_rows())
+    found = {case_of(*name): slice(end - size, end) for name, size, end in zip(names, cases[column], ends, strict=True)}
+    twice = [name for name in names if name[2] != case_of(*name).setting]
+    require(len(found) == len(names), f"a setting is spelt in two ways, one of them {twice[0][2]!r}" if twice else "")
+    return found
 
 
 def as_results(frame: pl.DataFrame | Results) -> Results:

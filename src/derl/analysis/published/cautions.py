@@ -1,6 +1,7 @@
 """What a reader has to know before the numbers: that they were not made, or not counted, as the paper's were."""
 
 from functools import cache
+from typing import Any
 
 from derl.analysis.measures.frames import EVALUATIONS, Results
 from derl.envs.registry import PAPER_TASKS
@@ -37,13 +38,14 @@ def trained_for_less(results: Results) -> str:
 
 
 def _share(results: Results, case: Case) -> float:
-    """Of the episodes between two evaluations."""
-    changes = dict(case.changes)
+    """Of the episodes between two evaluations. The last one is where training ends, which may be sooner."""
+    changes: dict[str, Any] = dict(case.changes)
     if "protocol.steps" in changes:
         return 1.0
-    episodes, given = results.episodes(case), changes.get(EVERY)
-    every = given if isinstance(given, int | float) else _usual(case.recipe)
-    return float(episodes[-1]) / (len(episodes) * every)
+    episodes, every = results.episodes(case), changes.get(EVERY, _usual(case.recipe))
+    if len(episodes) == 1:
+        return float(episodes[0]) / min(every, changes.get("protocol.episodes", every))
+    return float(episodes[-2]) / ((len(episodes) - 1) * every)
 
 
 @cache

@@ -157,11 +157,13 @@ class _Judge:
         It is luck if five drawn from them agree, and it is not if five that may be like none of them do not either.
         """
         returns = self.results.finished(cell.case, evaluations=self.evaluations)
-        further = () if returns is None else returns[DRAWN:]
+        further = np.empty((0, self.evaluations)) if returns is None else returns[DRAWN:]
+        # A run that failed at once says nothing.
+        further = further[np.isfinite(further).any(1)]
         agrees, undecided = None, False
         if len(further) >= DRAWN:
-            agrees = contains(interval_of_five(np.asarray(further), cell.statistic), cell.mean)
-            if not agrees and contains(_widest(np.asarray(further), cell), cell.mean):
+            agrees = contains(interval_of_five(further, cell.statistic), cell.mean)
+            if not agrees and contains(_widest(further, cell), cell.mean):
                 agrees, undecided = None, True
         return Explanation(LUCK, BY_LUCK, "possible", "further seeds", agrees, undecided)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from derl.analysis.report.model import Facts
-from derl.core.errors import DerlError
+from derl.core.errors import DerlError, require
 
 FACTS = "facts.json"
 
@@ -24,6 +24,8 @@ def _facts(file: Path) -> Facts:
     try:
         given: dict[str, Any] = json.loads(file.read_text("utf-8"))
         known = {name: given.pop(name) for name in ("version", "finished", "seconds", "machine") if name in given}
+        seconds = known.get("seconds", 0)
+        require(type(seconds) in (int, float), f"seconds is a number, not {seconds!r}")
         return Facts(**known, more={str(name): str(value) for name, value in given.items()})
-    except (OSError, ValueError, AttributeError) as error:
+    except (OSError, ValueError, AttributeError, DerlError) as error:
         raise DerlError(f"{file} cannot be read: {error}") from None

@@ -95,8 +95,8 @@ def places(evaluations: int) -> np.ndarray:
 def whole_families(results: Results) -> list[Curves]:
     """Returns over all tasks of a family, each divided by the best possible one: the paper's normalised returns.
 
-    Only for recipes that have had all of its tasks with the same seeds, else one would compare apples with pears. A
-    seed's curve is its mean over tasks; the band draws runs within each task.
+    Only for recipes that have had all of its tasks, and of the seeds only those that all of them have: else one would
+    compare apples with pears. A seed's curve is its mean over tasks; the band draws runs within each task.
     """
     found = []
     for family, name in FAMILIES.items():
@@ -105,17 +105,24 @@ def whole_families(results: Results) -> list[Curves]:
             cases = [Case.of(recipe, task) for task in tasks]
             if not all(case in results for case in cases):
                 continue
-            seeds, episodes = results.seeds(cases[0]).tolist(), _episodes(results, cases[0])
-            same = all(results.seeds(c).tolist() == seeds and _episodes(results, c) == episodes for c in cases)
-            if not same:
+            episodes, seeds = _episodes(results, cases[0]), _shared_seeds(results, cases)
+            if not seeds or not all(_episodes(results, case) == episodes for case in cases):
                 continue
             returns = [_drawn(results, case) for case in cases]
-            stacked = [normalised(v, task) for v, task in zip(returns, tasks, strict=True) if v is not None]
+            rows = [np.isin(results.seeds(case), seeds) for case in cases]
+            stacked = [normalised(v[r], t) for v, r, t in zip(returns, rows, tasks, strict=True) if v is not None]
             strata = np.repeat(np.arange(len(tasks)), len(seeds))
             low, high = bootstrap_interval(np.concatenate(stacked), strata=strata)
             curve = (mean_without_nan(np.stack(stacked)), low, high)
             found.append(Curves(recipe, name, "", seeds, episodes, {"return": curve}))
     return found
+
+
+def _shared_seeds(results: Results, cases: Sequence[Case]) -> list[int]:
+    """The seeds that all of these cases have, each once; none if a case has one twice."""
+    every = [results.seeds(case).tolist() for case in cases]
+    twice = any(len(set(seeds)) < len(seeds) for seeds in every)
+    return [] if twice else sorted(set.intersection(*map(set, every)))
 
 
 def _task_label(task: str) -> str:

@@ -150,8 +150,11 @@ function curveLine(one, slot) {
 function showCase(index) {
   const one = DATA.cases[index];
   for (const [kind, value] of [["tasks", one.t], ["recipes", one.r], ["settings", one.s]]) chosen[kind] = replace(chosen[kind], value);
+  // What was chosen for other cases may be nothing that this one has.
+  if (!one.m.includes(chosen.metric)) document.getElementById("metric").value = chosen.metric = one.m[0];
+  if (!one.seeds.some((seed) => chosen.seeds.has(seed))) one.seeds.forEach((seed) => chosen.seeds.add(seed));
   for (const input of document.querySelectorAll("#curve-controls input[type=checkbox]")) {
-    const set = { task: chosen.tasks, recipe: chosen.recipes, setting: chosen.settings }[input.name];
+    const set = { task: chosen.tasks, recipe: chosen.recipes, setting: chosen.settings, seed: chosen.seeds }[input.name];
     if (set) input.checked = set.has(Number(input.value));
   }
   drawCurves();
