@@ -43,9 +43,8 @@ def _share(results: Results, case: Case) -> float:
     if "protocol.steps" in changes:
         return 1.0
     episodes, every = results.episodes(case), changes.get(EVERY, _usual(case.recipe))
-    if len(episodes) == 1:
-        return float(episodes[0]) / min(every, changes.get("protocol.episodes", every))
-    return float(episodes[-2]) / ((len(episodes) - 1) * every)
+    whole = len(episodes) * every
+    return float(episodes[-1]) / min(whole, changes.get("protocol.episodes", whole))
 
 
 @cache
