@@ -112,7 +112,8 @@ def survive(tmp_path: Path, recipes: list[str], episodes: int, kills: int, seed:
 
 
 def test_a_killed_sweep_ends_as_one_left_alone(tmp_path):
-    survive(tmp_path, ["a2c-count"], episodes=20_000, kills=2, seed=0)
+    # Seconds of training, so that a quick machine is not done before it is killed.
+    survive(tmp_path, ["a2c-count"], episodes=200_000, kills=2, seed=0)
 
 
 @pytest.mark.slow
