@@ -98,6 +98,8 @@ def test_another_task_for_an_earlier_run(tmp_path):
     assert (same.task, same.env_options) == ("Hallway-3-1", {"stay_duration": 2})
     larger = parse(["hallway-4-1", "--config", str(tmp_path / "named")])[1]
     assert (larger.task, larger.env_options) == ("Hallway-4-1", {"stay_duration": 2})
+    with pytest.raises(DerlError, match="the task comes first: derl train DeepSea-5 --config"):
+        parse(["--config", str(tmp_path / "named"), "DeepSea-5"])
     other = parse(["DeepSea-5", "--config", str(tmp_path / "named")])[1]
     assert (other.task, other.env_options, other.make_env().name) == ("DeepSea-5", {}, "DeepSea-5")
     assert parse(["--config", str(tmp_path / "object")])[1].make_env().stay_duration == 2

@@ -141,9 +141,8 @@ def run_experiment(experiment: Experiment, running: Running, modules: tuple[str,
     require(running.workers is None or running.workers >= 1, f"--workers must be at least 1, not {running.workers}")
     if (plan := finished(experiment, running.store)) is not None:
         # To look at results again takes no right to write, and need not wait for another sweep.
-        console.print(
-            f"{counted(plan.runs, 'run')}: {plan.found} were in {running.store}, none made now", soft_wrap=True
-        )
+        text = f"{counted(plan.runs, 'run')}: {plan.found} were in {running.store}, none made now"
+        console.print(text, soft_wrap=True, markup=False)
         return plan, 0
     with showing_sweep(experiment.name) as show:
         sweep = Sweep(

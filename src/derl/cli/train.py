@@ -238,6 +238,9 @@ def parse(args: list[str]) -> tuple[Train, Config]:
     shared = {name: value for name, value in shared.items() if name in {f.name for f in dataclasses.fields(Config)}}
     shared |= flags_of(earlier_run(args))
     command = parsed(flags_for(config), args, "derl train", default=flags_for(config)(**shared))
+    # It decides which flags there are, so it was looked for before they were read.
+    late = not positional and command.task != config.task
+    require(not late, f"the task comes first: derl train {command.task} --config ...")
     return command, command.to_config(config)
 
 

@@ -149,8 +149,9 @@ def _slices(cases: pl.DataFrame, column: str) -> dict[Case, slice]:
     ends = np.cumsum(cases[column].to_numpy().astype(np.int64))
     names = list(cases.select(NAMES).iter_rows())
     found = {case_of(*name): slice(end - size, end) for name, size, end in zip(names, cases[column], ends, strict=True)}
-    twice = [name for name in names if name[2] != case_of(*name).setting]
-    require(len(found) == len(names), f"a setting is spelt in two ways, one of them {twice[0][2]!r}" if twice else "")
+    if len(found) < len(names):
+        odd = next(name[2] for name in names if name[2] != case_of(*name).setting)
+        raise DerlError(f"a setting is spelt in two ways, one of them {odd!r}")
     return found
 
 
