@@ -18,11 +18,11 @@ from derl.envs.base import AnyEnvironment
 from derl.training.algorithm import Algorithm
 from derl.training.checkpoint import save_checkpoint
 from derl.training.config import Config, require_episodes
-from derl.training.members import Run, expand, fingerprint
 from derl.training.evaluation import Episode, Seat, play_episode, policy_of
 from derl.training.folder import RunFolder
-from derl.training.state import RunState
+from derl.training.members import Run, expand, fingerprint
 from derl.training.population import Population
+from derl.training.state import RunState
 
 
 class Policy:

@@ -1,0 +1,1 @@
+"""What training gives back, and what it shows of its behaviour."""
