@@ -1,6 +1,7 @@
 """`derl report`: results beside the paper's, as one HTML page."""
 
 import dataclasses
+import shlex
 from pathlib import Path
 
 from derl.analysis.claims.paper import claims
@@ -44,9 +45,9 @@ class Report:
             paper = of_the_paper(grouped_results(frame))
             judged = verdicts(paper, evaluations=self.evaluations)
             write_numbers(judged, claims(paper, evaluations=self.evaluations), self.csv)
-        return write_report(
-            frame, self.out, title=self.title, facts=read_facts(self.results), evaluations=self.evaluations
-        )
+        given = " ".join(shlex.quote(str(path)) for path in self.results)
+        facts = dataclasses.replace(read_facts(self.results), command=f"derl report --results {given}")
+        return write_report(frame, self.out, title=self.title, facts=facts, evaluations=self.evaluations)
 
 
 def main(args: list[str]) -> None:

@@ -12,9 +12,10 @@ from derl.analysis.claims.selection import choices, selection_page
 from derl.analysis.pages.beyond import write_beyond
 from derl.analysis.pages.figures import write_all
 from derl.analysis.pages.reproduction import write_text
-from derl.analysis.pages.tables import LEGEND, TABLES, grid_of, text
+from derl.analysis.pages.tables import LEGEND, grid_of, text
 from derl.analysis.published.explaining import explaining, repeating
 from derl.analysis.published.ours import DRAWN
+from derl.analysis.published.tables import TABLES
 from derl.analysis.published.verdicts import FURTHER, Verdict, count_outcomes, verdicts
 from derl.analysis.report import Facts, write_report
 from derl.cli.display import console
@@ -183,6 +184,6 @@ def write_out(command: Reproduce, chosen: Experiment, frame: pl.DataFrame, args:
     if command.name == "grid-search":
         write_text(out / "choices.md", selection_page(choices(frame)))
     finished = finished_on(Store(command.store, read_only=True), frame)
-    facts = Facts(finished=finished, more={"Command": "derl reproduce " + " ".join(args)})
+    facts = Facts(finished=finished, command="derl reproduce " + " ".join(args))
     path = write_report(frame, out / "report.html", facts=facts)
     console.print(f"tables and figures: {out}; report: {path}", soft_wrap=True, markup=False)

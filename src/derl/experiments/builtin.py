@@ -30,8 +30,8 @@ QUICK_TASKS = ("DeepSea-10", "Hallway-10-10")
 QUICK_EPISODES = 2_000
 DESCRIPTIONS = {
     "table-1": "Table 1, and the maxima of appendix B",
-    "lambda": "Sensitivity to the scale λ of intrinsic rewards (section 5.4, appendix C)",
-    "decay": "Sensitivity to the decay of intrinsic rewards (section 5.4, appendix C)",
+    "lambda": "Sensitivity to the scale λ of intrinsic rewards (section 5.5, appendix C)",
+    "decay": "Sensitivity to the decay of intrinsic rewards (section 5.5, appendix C)",
     "pure-exploration": "Exploration by intrinsic rewards alone (section 6)",
     "kl": "Divergence constraints (section 7, appendix D)",
     "grid-search": "The grids of appendix A (no published numbers)",

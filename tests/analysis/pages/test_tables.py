@@ -11,7 +11,8 @@ from analysis.made_up import frame_of, like_the_paper
 from derl.analysis.measures.frames import Results
 from derl.analysis.measures.statistics import Score
 from derl.analysis.pages.reproduction import index_page, page, write_pages
-from derl.analysis.pages.tables import TABLES, best_of, grid_of, mark_of, markdown, number, plain_row, table_of, text
+from derl.analysis.pages.tables import best_of, grid_of, mark_of, markdown, number, plain_row, text
+from derl.analysis.published.tables import TABLES, table_of
 from derl.analysis.published.verdicts import verdicts
 from derl.cli.reproduce import finished_on, show_tables
 from derl.core.errors import DerlError

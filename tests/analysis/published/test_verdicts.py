@@ -197,8 +197,9 @@ def test_a_guess_that_nothing_can_test_explains_nothing():
     refuted = judged(hallway, ours=0.1, sampled=0.2, undivided=0.2, plain=0.2, lasting=0.2)
     assert refuted.standing == "refuted"
     assert why(refuted.explanations) == (
-        "the luck of five runs, PPO's normalisation in Hallway, counts not divided by their increment, sampled "
-        "evaluation of baselines, a goal that is reached only once: tested, not the reason; "
+        "the luck of five runs (10 runs: 0.10), PPO's normalisation in Hallway (15 runs: 0.20), counts not divided by "
+        "their increment (15 runs: 0.20), sampled evaluation of baselines (15 runs: 0.20), a goal that is reached only "
+        "once (15 runs: 0.20): tested, not the reason; "
         "PPO Count with drifting keys, increments: cannot be tested, explains nothing yet"
     )
     every = [judged(hallway, ours=0.1), refuted, judged(hallway, ours=0.9)]
@@ -223,6 +224,11 @@ def test_further_seeds_tell_about_luck_but_not_about_the_verdict():
     assert luck(*[0.1] * 5, *[0.9] * 3) == "possible"
     assert luck(*[0.1] * 15) == "refuted"
     assert luck(*[0.1] * 5, *[0.1, 0.9, 0.9] * 4) == "explained"
+    # What they made is told: the mean of the twelve, and what five of them make.
+    further = judged(*[0.1] * 5, *[0.1, 0.9, 0.9] * 4)[0].explanations[0].evidence
+    assert (further.runs, further.value) == (12, pytest.approx(0.1 / 3 + 1.8 / 3))
+    assert (further.low, further.high) == (pytest.approx(0.26), pytest.approx(0.9))
+    assert str(further).startswith("12 runs: 0.63, five of them 0.26 to 0.90")
     # Those that failed at once say nothing, and are not counted.
     assert luck(*[0.1] * 5, *[np.nan] * 10) == "possible"
     assert luck(*[0.1] * 5, *[np.nan] * 10, *[0.9] * 3) == "possible"
@@ -242,8 +248,9 @@ def test_runs_that_are_all_alike_do_not_refute_luck():
         first, _ = verdicts(frame, [cell(published), cell(0.9, other)])
         assert first.outcome == "differs"
         found = next(e for e in first.explanations if "luck" in e.name)
-        assert why([found]).startswith("the luck of five runs: ")
-        return why([found]).removeprefix("the luck of five runs: ")
+        name, _, standing = why([found]).rpartition(": ")
+        assert name.startswith("the luck of five runs")
+        return standing
 
     assert luck(0.2, 0) == luck(0.2, 3) == "possible, not tested"
     assert luck(0.2, 10) == "tested, too few runs to tell"

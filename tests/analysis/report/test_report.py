@@ -13,14 +13,16 @@ from analysis.synthetic import NASTY, made_up
 from derl.analysis.claims.paper import STATEMENTS
 from derl.analysis.measures.aggregates import Estimate
 from derl.analysis.measures.frames import Results
-from derl.analysis.pages.tables import LEGEND, TABLES
+from derl.analysis.pages.tables import LEGEND
+from derl.analysis.published.tables import TABLES
+from derl.analysis.published.verdicts import verdicts
 from derl.analysis.report import Facts, Number, Table, write_report
 from derl.analysis.report.claims import claims_section
 from derl.analysis.report.heat import MARKS, difference_shade, shade
 from derl.analysis.report.html import Html, embed_json, h, large, long_duration, number
 from derl.analysis.report.kl import kl_grids
 from derl.analysis.report.names import recipe_label, setting_key, setting_label
-from derl.analysis.report.numbers import grouped_results, paper_tables
+from derl.analysis.report.numbers import grouped_results, tables_of
 from derl.analysis.report.page import asset
 from derl.analysis.report.sections import explained, stored_facts
 from derl.cli.report import Report
@@ -112,7 +114,7 @@ def test_every_published_number_has_a_cell(page):
 
 
 def test_cells_show_what_the_verdicts_say(frame, page):
-    table = paper_tables(grouped_results(frame), EVALUATIONS)[0]
+    table = tables_of(verdicts(grouped_results(frame), evaluations=EVALUATIONS))[0]
     one = table.numbers["DeA2C Count", "DeepSea 10"]
     returns = frame.filter(
         (pl.col("recipe") == "dea2c-count") & (pl.col("task") == "DeepSea-10") & (pl.col("setting") == "")
@@ -135,10 +137,13 @@ def test_what_is_known_about_differences_is_counted():
     case = Case.of("dedqn-count", "DeepSea-10")
     online = Case.of("dedqn-count", "DeepSea-10", {"exploiter.frozen_targets": False})
     frame = made_up([case, online], seeds=15, evaluations=EVALUATIONS).with_columns(pl.lit(-0.5).alias("return"))
-    tables = paper_tables(grouped_results(frame), EVALUATIONS)
+    tables = tables_of(verdicts(grouped_results(frame), evaluations=EVALUATIONS))
     differing = [number for table in tables for number in table.numbers.values() if number.verdict == "differs"]
     assert {number.standing for number in differing} == {"refuted"}
-    assert "the luck of five runs, DeDQN's frozen targets: tested, not the reason" in differing[0].reason
+    assert differing[0].reason.split("\n") == [
+        "Not explained, though tested",
+        "the luck of five runs (10 runs: −0.50), DeDQN's frozen targets (15 runs: −0.50): tested, not the reason",
+    ]
     assert f"<b>{len(differing)} refuted</b>" in explained(tables)
     assert "<b>0 explained</b>" in explained(tables)
     assert explained([]) == ""
@@ -191,9 +196,9 @@ def test_an_empty_frame_and_a_wrong_one(frame, tmp_path):
 
 def test_times_and_engines_of_stored_results(frame):
     stored = frame.with_columns(pl.lit(2).alias("engine"), pl.lit(60.0).alias("seconds"))
-    assert stored_facts(stored) == {"Time on one core": "21 min 0 s", "Engine": "2"}
+    assert stored_facts(stored) == {"Time on one core": "21 min 0 s", "Version of the engine": "2"}
     unknown = stored.with_columns(pl.when(pl.col("run") > 0).then(0.0).otherwise(60.0).alias("seconds"))
-    assert stored_facts(unknown)["Time on one core"] == "1 min 0 s (of 1 run)"
+    assert stored_facts(unknown)["Time on one core"] == "1 min 0 s (20 runs were not timed)"
     assert stored_facts(frame) == {}
 
 
@@ -238,7 +243,7 @@ def test_claims_are_grouped_with_their_cases():
     text = claims_section(tests)
     assert text.count("<h3>") == 1
     assert STATEMENTS[1] in text
-    assert "1 single case" in text
+    assert "1 part" in text
     assert "0.500, 95 % interval 0.400 to 0.600; in the paper 0.300" in text
     assert claims_section([]).startswith("<p")
 
@@ -253,7 +258,7 @@ def test_names():
 
 def test_pages_and_report_say_the_same(frame, page):
     """Titles, marks and what each command makes have one source."""
-    tables = paper_tables(grouped_results(frame), EVALUATIONS)
+    tables = tables_of(verdicts(grouped_results(frame), evaluations=EVALUATIONS))
     assert {table.title for table in tables} == {table.title for table in TABLES}
     assert {table.label: table.part for table in tables} == {table.label: table.experiment for table in TABLES}
     assert MARKS["differs"] in LEGEND

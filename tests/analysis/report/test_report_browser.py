@@ -3,6 +3,7 @@
 import re
 
 import numpy as np
+import polars as pl
 import pytest
 
 from analysis.report.reading import (
@@ -84,7 +85,7 @@ def test_arrow_keys_go_through_a_table_and_enter_opens_the_curve(browser, frame)
 
 def test_a_cell_shows_its_curve_whatever_was_chosen_before(browser):
     """A metric that the case has not, and seeds that are not ticked, are exchanged for some that it has."""
-    browser.run("document.querySelectorAll('input[name=curve-view]')[1].click()")
+    browser.run("document.querySelectorAll('input[name=curve-view]')[2].click()")
     browser.run("document.querySelectorAll('input[name=seed]').forEach((box) => box.click())")
     kl = "[...document.getElementById('metric').options].find((o) => /KL/.test(o.textContent)).value"
     browser.run(f"document.getElementById('metric').value = {kl}")
@@ -150,7 +151,7 @@ def test_tasks_recipes_metrics_and_seeds_are_chosen_by_keyboard(browser, frame):
     last = mean_at(frame, Case.of("dea2c-icm", "DeepSea-10"), EVALUATIONS, "coverage")
     assert numbers(readout(browser)["DeA2C ICM"])[0] == pytest.approx(last)
     browser.run("document.querySelector('input[name=curve-view]').focus()")
-    browser.press("ArrowRight")
+    browser.press("ArrowRight", 2)
     assert re.fullmatch(r"seed 0: \S+, seed 1: \S+, seed 2: \S+", readout(browser)["DeA2C ICM"])
     browser.run("document.querySelector('input[name=seed]').focus()")
     browser.press(" ")
@@ -175,7 +176,7 @@ def test_every_chart_has_a_table_of_its_values(browser, frame):
     browser.run("document.querySelector('#curve-panels .values summary').click()")
     browser.wait("document.querySelector('#curve-panels .values table')")
     rows = browser.run(ROWS)
-    assert rows[0] == ["training episodes", "A2C Count", "DeA2C Count"]
+    assert rows[0] == ["training episodes", "A2C Count, 3 seeds", "DeA2C Count, 3 seeds"]
     assert len(rows) == EVALUATIONS + 1
     assert rows[5][0] == "5,000"
     assert numbers(rows[5][2])[0] == pytest.approx(mean_at(frame, Case.of("dea2c-count", "DeepSea-10"), 5), abs=0.0006)
@@ -204,7 +205,70 @@ def test_copy_buttons_copy(browser):
     browser.call("Browser.grantPermissions", permissions=["clipboardReadWrite", "clipboardSanitizedWrite"])
     browser.run("document.querySelector('[data-copy=\"derl report\"]').focus()")
     browser.press("Enter")
-    browser.wait("document.querySelector('[data-copy=\"derl report\"]').textContent === 'Copied'")
+    browser.wait("document.querySelector('[data-copy=\"derl report\"]').firstChild.textContent === 'Copied'")
+    assert browser.run("document.getElementById('said').textContent") == "Copied derl report"
+
+
+def test_a_cell_s_curve_is_in_sight_and_leads_back(browser):
+    browser.run("document.documentElement.style.scrollBehavior = 'auto'")
+    browser.run("document.querySelector(\".panel:not(.away) td[data-tip^='A2C Count on DeepSea 10']\").focus()")
+    browser.press("Enter")
+    top, bottom = browser.run(
+        "(({ top, bottom }) => [top, bottom])(document.querySelector('#curve-panels .plot').getBoundingClientRect())"
+    )
+    assert 0 <= top < bottom <= 900
+    browser.run("document.querySelector('.back').click()")
+    assert browser.run("document.activeElement.dataset.tip").startswith("A2C Count on DeepSea 10")
+
+
+def test_a_reader_s_place_is_kept_and_is_the_same_in_all_charts(browser):
+    at = "[...document.querySelectorAll('#curve-panels .at')].map((p) => p.textContent)"
+    browser.run("document.querySelector('#curve-panels .plot').focus()")
+    browser.press("Home")
+    browser.press("ArrowRight", 4)
+    assert browser.run(at) == ["at 5,000 episodes"] * 2
+    browser.run("document.querySelector('#curve-panels .values summary').click()")
+    browser.wait("document.querySelector('#curve-panels .values table')")
+    browser.run("document.querySelector('input[name=recipe][value=\"2\"]').click()")
+    assert browser.run(at) == ["at 5,000 episodes"] * 2
+    browser.wait("document.querySelector('#curve-panels .values table')")
+
+
+def test_figures_of_the_paper_are_one_choice(browser):
+    labels = browser.run("[...document.getElementById('preset').options].map((o) => o.textContent)")
+    assert labels[:2] == ["your own choice", "Count: the baselines and DeRL (section 5)"]
+    assert not any("PPO" in label for label in labels)  # None of its runs is there.
+    choose = (
+        "(() => { const s = document.getElementById('preset'); s.value = %d; s.dispatchEvent(new Event('change')); })()"
+    )
+    browser.run(choose % (labels.index("DeRL, all tasks") - 1))
+    assert list(readout(browser)) == ["DeA2C Count", "DeA2C ICM"]
+    assert len(browser.run("[...document.querySelectorAll('#curve-panels .chart')].map(String)")) == len(TASKS)
+    browser.run("document.querySelector('input[name=task]').click()")
+    assert browser.run("document.getElementById('preset').selectedOptions[0].textContent") == "your own choice"
+
+
+def test_only_settings_that_the_choice_has_are_offered(browser):
+    shown = "[...document.querySelectorAll('input[name=setting]')].filter((i) => !i.parentElement.hidden).length"
+    before = browser.run(shown)
+    browser.run("document.querySelector('input[name=recipe][value=\"1\"]').click()")  # no more DeA2C Count
+    assert browser.run(shown) == 1 < before
+
+
+def test_tables_and_curves_count_the_same_seeds(started, tmp_path):
+    """Further seeds test luck. They are drawn where all are asked for, and nowhere else."""
+    case = Case.of("a2c-count", "DeepSea-10")
+    frame = made_up([case], seeds=8, evaluations=EVALUATIONS)
+    started.open(write_report(frame, tmp_path / "r.html", claims=(), evaluations=EVALUATIONS))
+    detail = "document.querySelector('#curve-panels .detail').textContent.trim()"
+    first = frame.filter(pl.col("seed") < 5)
+    assert started.run(detail) == "5 of 8 seeds"
+    assert numbers(readout(started)["A2C Count"])[0] == pytest.approx(mean_at(first, case, EVALUATIONS), abs=0.0006)
+    started.run("document.querySelectorAll('input[name=curve-view]')[1].click()")
+    assert started.run(detail) == "8 seeds"
+    mean, low, high = numbers(readout(started)["A2C Count"])
+    assert mean == pytest.approx(mean_at(frame, case, EVALUATIONS), abs=0.0006)
+    assert low <= mean <= high
 
 
 def test_nothing_in_the_data_runs(started, tmp_path):

@@ -8,9 +8,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from analysis.trained import tiny_run
 from matplotlib.collections import PolyCollection
 
+from analysis.trained import tiny_run
 from derl.analysis.figures.grids import draw_behaviours
 from derl.analysis.runs.behaviour import Behaviour, moves, observe, on_cells, on_grid
 from derl.core.errors import DerlError

@@ -4,10 +4,10 @@ import dataclasses
 
 import numpy as np
 import pytest
-from analysis.trained import tiny_run
 from polars.testing import assert_frame_equal
 
 import derl
+from analysis.trained import tiny_run
 from derl.analysis.runs import result as module
 from derl.core.errors import DerlError
 

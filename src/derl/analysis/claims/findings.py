@@ -86,10 +86,13 @@ def with_whole(findings: Sequence[Finding], subject: str = "all") -> list[Findin
     """Findings of one measure, and before them their mean as the finding about the whole.
 
     Every task counts the same, however many of its cases were run; the paper's own mean is over the same cases, and
-    over all of them only where none was run.
+    over all of them only where none was run. What is of too little to be judged by itself does not count in the whole,
+    unless there is hardly anything else, and then the whole cannot be judged either.
     """
     there = [f for f in findings if f.effect is not None]
-    enough = 2 * sum(not f.too_few for f in there) >= len(findings)
+    sound = [f for f in there if not f.too_few]
+    enough = 2 * len(sound) >= len(findings)
+    there = sound if enough else there
     whole = dataclasses.replace(
         findings[0],
         subject=subject,

@@ -74,6 +74,20 @@ class Claim:
     """Whether this is the claim as a whole, not one case of it."""
     because: str = ""
     """Why it cannot be judged whatever its interval."""
+    note: str = ""
+    """What is to be known of the outcome: what is missing, what contradicts it, of how many cases it is."""
+
+    @property
+    def wanted(self) -> str:
+        """The bound in words."""
+        return f"{self.side} {signed(self.bound, 'g')}"
+
+    @property
+    def holds_in_paper(self) -> bool | None:
+        """Whether the paper's own numbers would pass; None if it has none."""
+        if self.published is None:
+            return None
+        return self.published > self.bound if self.side == "above" else self.published < self.bound
 
 
 def claims(frame: pl.DataFrame | Results, *, evaluations: int = EVALUATIONS) -> list[Claim]:
@@ -105,7 +119,16 @@ def _claim(number: int, finding: Finding) -> Claim:
         finding.published,
         finding.overall,
         finding.too_few if effect is not None else "",
+        _note(finding, effect, outcome),
     )
+
+
+def _note(finding: Finding, effect: Estimate | None, outcome: Outcome) -> str:
+    """What a reader who sees the effect, its interval and the outcome does not see."""
+    if effect is None:
+        return f"{finding.lacks or 'not run'}."
+    parts = [finding.too_few, finding.mixed if outcome == "mixed" else ""]
+    return " ".join([*(f"{part[0].upper()}{part[1:]}." for part in parts if part), finding.note]).strip()
 
 
 def in_words(finding: Finding, effect: Estimate | None, outcome: Outcome) -> str:

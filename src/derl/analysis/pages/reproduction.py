@@ -9,14 +9,13 @@ from derl.analysis.claims.improvement import improvement_table
 from derl.analysis.claims.paper import STATEMENTS, Claim, claim_frame, claims, overall
 from derl.analysis.measures.frames import EVALUATIONS, Results, as_results
 from derl.analysis.measures.numbers import signed
-from derl.analysis.pages.tables import LEGEND, TABLES, PaperTable, grid_of, markdown, number, plain_row
+from derl.analysis.pages.tables import LEGEND, grid_of, markdown, number, plain_row
 from derl.analysis.published.cautions import cautions
+from derl.analysis.published.counted import counted_reasons
 from derl.analysis.published.explanations import STANDINGS, why
-from derl.analysis.published.reasons import REASONS
 from derl.analysis.published.runs_behind import contradictions
+from derl.analysis.published.tables import TABLES, PaperTable
 from derl.analysis.published.verdicts import (
-    BY_LUCK,
-    LUCK,
     Verdict,
     count_outcomes,
     count_standings,
@@ -129,8 +128,8 @@ def luck_alone(judged: Sequence[Verdict]) -> str:
     differ = sum(v.outcome == "differs" for v in known)
     return (
         f"Averages of five runs: {len(known)}, of which {differ} {'differs' if differ == 1 else 'differ'}. If the "
-        f"published runs were other seeds of ours, about {expected} would by luck alone "
-        "(`derl.analysis.published.chance`; a lower bound, for no run is then unlike ours). "
+        f"published runs were other seeds of ours, about {expected} would by luck alone (a lower bound, for no run is "
+        "then unlike ours). "
     )
 
 
@@ -197,21 +196,14 @@ def _tables_table(judged: Sequence[Verdict]) -> str:
 
 def _reasons_table(judged: Sequence[Verdict]) -> str:
     """Each reason, the differences it concerns, and what came out where its option was run."""
-    differing = [v for v in judged if v.outcome == "differs"]
     lines = [
         "| reason | | option that tests it | differences it concerns | it is the reason | it is not "
         "| too few runs to tell | not tested |",
         "|---|---|---|---:|---:|---:|---:|---:|",
     ]
-    known = [(reason.name, reason.text, f"`{reason.option_text}`" if reason.option else "none") for reason in REASONS]
-    for name, text, option in ((LUCK, BY_LUCK, "further seeds"), *known):
-        found = [(e.confirmed, e.undecided) for v in differing for e in v.explanations if e.name == name]
-        outcomes = ((True, False), (False, False), (None, True), (None, False))
-        counts = " | ".join(str(found.count(outcome)) for outcome in outcomes)
-        lines.append(f"| {name} | {text} | {option} | {len(found)} | {counts} |")
-    paper = sum(any(e.kind == "paper" for e in v.explanations) for v in differing)
-    text = "The paper has two numbers for one setting, and ours agrees with the other."
-    lines.append(f"| another number in the paper | {text} | | {paper} | {paper} | 0 | 0 | 0 |")
+    for name, text, option, *counts in counted_reasons(judged):
+        tested_by = f"`{option}`" if "=" in option else option or "none"
+        lines.append(f"| {name} | {text} | {tested_by} | " + " | ".join(map(str, counts)) + " |")
     return "\n".join(lines)
 
 
@@ -239,7 +231,7 @@ def claims_table(tested: Iterable[Claim]) -> str:
     for c in tested:
         effect = "" if c.effect is None else "{} ({} to {})".format(*map(signed, c.effect))
         paper = "" if c.published is None else signed(c.published)
-        numbers = f"{effect} | {paper} | {c.side} {signed(c.bound, 'g')}"
+        numbers = f"{effect} | {paper} | {c.wanted}"
         outcome = f"**{c.outcome}**" + (f" ({c.because})" if c.because else "")
         lines.append(f"| {c.number} | {c.measure} | {c.subject} | {numbers} | {outcome} |")
     return "\n".join(lines)

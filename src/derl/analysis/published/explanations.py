@@ -6,8 +6,11 @@ explains nothing: it would fit any difference as well.
 
 import dataclasses
 from collections.abc import Iterable, Sequence
-from typing import Literal
+from typing import Literal, NamedTuple
 
+from derl.analysis.measures.numbers import signed
+
+OTHER_NUMBER = "another number in the paper"
 Standing = Literal["explained", "possible", "refuted", "none"]
 STANDINGS: dict[Standing, str] = {
     "explained": "the published number appears with a reason's option, and that option changes our number: its "
@@ -18,6 +21,21 @@ STANDINGS: dict[Standing, str] = {
     "none": "there is no reason that could be tested",
 }
 """How well a difference is explained, best first, and what that means."""
+
+
+class Evidence(NamedTuple):
+    """What the runs that test a reason have made."""
+
+    runs: int
+    value: float
+    low: float
+    """The 95 % interval of the same number of five such runs."""
+    high: float
+
+    def __str__(self) -> str:
+        runs = f"{self.runs} {'run' if self.runs == 1 else 'runs'}: {signed(self.value)}"
+        low, high = signed(self.low), signed(self.high)
+        return runs if low == high else f"{runs}, five of them {low} to {high}"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -35,6 +53,8 @@ class Explanation:
     """True if with that option the published number appears and ours changes, False if not; None if nobody can say."""
     undecided: bool = False
     """Whether nobody can say although it was run: there are too few runs."""
+    evidence: Evidence | None = None
+    """What came out where it was run."""
 
     @property
     def about_paper(self) -> bool:
@@ -64,18 +84,27 @@ def ranked(explanations: Iterable[Explanation]) -> tuple[Explanation, ...]:
     return tuple(sorted(explanations, key=lambda e: (order.index(e.standing), not e.confirmed, e.kind == "possible")))
 
 
-def why(explanations: Sequence[Explanation]) -> str:
-    """The reasons of a difference in a few words, each with what is known about it."""
-    words = [e.text.rstrip(".") for e in explanations if e.about_paper]
-    said: list[tuple[Standing, bool, str]] = [
-        ("explained", False, "tested, the published number appears"),
-        ("possible", True, "tested, too few runs to tell"),
-        ("possible", False, "possible, not tested"),
-        ("refuted", False, "tested, not the reason"),
-        ("none", False, "cannot be tested, explains nothing yet"),
-    ]
-    for standing, undecided, meaning in said:
+MEANINGS: dict[tuple[Standing, bool], str] = {
+    ("explained", False): "tested, the published number appears",
+    ("possible", True): "tested, too few runs to tell",
+    ("possible", False): "possible, not tested",
+    ("refuted", False): "tested, not the reason",
+    ("none", False): "cannot be tested, explains nothing yet",
+}
+"""What a reason's standing, and whether its test was undecided, means; in the order in which reasons are told."""
+
+
+def reasons_told(explanations: Sequence[Explanation]) -> list[str]:
+    """The reasons of a difference in a few words, those of the same standing together: what decides comes first."""
+    words = []
+    for (standing, undecided), meaning in MEANINGS.items():
         found = [e for e in explanations if (e.standing, e.undecided) == (standing, undecided)]
-        names = [e.name for e in found if not e.about_paper]
+        words += [e.text.rstrip(".") for e in found if e.kind == "paper"]
+        names = [e.name + ("" if e.evidence is None else f" ({e.evidence})") for e in found if not e.about_paper]
         words += [f"{', '.join(names)}: {meaning}"] if names else []
-    return "; ".join(words) or "no reason known"
+    return words + [e.text.rstrip(".") for e in explanations if e.kind == "runs"]
+
+
+def why(explanations: Sequence[Explanation]) -> str:
+    """The reasons of a difference as one line."""
+    return "; ".join(reasons_told(explanations)) or "no reason known"

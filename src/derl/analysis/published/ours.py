@@ -66,9 +66,14 @@ def our_numbers(
         returns = None if seen[case] is None else seen[case][:runs]
         if returns is None or not np.isfinite(returns).any():
             continue
-        score = average_return(returns) if statistic == "average" else maximum_return(returns)
-        found[case, statistic] = Ours(score, interval_of_five(returns, statistic), len(returns))
+        found[case, statistic] = number_from(returns, statistic)
     return found
+
+
+def number_from(returns: Float[np.ndarray, "runs evaluations"], statistic: Statistic) -> Ours:
+    """The number that some runs make."""
+    score = average_return(returns) if statistic == "average" else maximum_return(returns)
+    return Ours(score, interval_of_five(returns, statistic), len(returns))
 
 
 def interval_of_five(returns: Float[np.ndarray, "runs evaluations"], statistic: Statistic) -> Interval:

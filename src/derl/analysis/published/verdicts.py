@@ -18,21 +18,31 @@ import polars as pl
 from jaxtyping import Float
 
 from derl.analysis.measures.frames import EVALUATIONS, Results, as_results
+from derl.analysis.measures.numbers import signed
 from derl.analysis.measures.statistics import Interval, Score
 from derl.analysis.published.cautions import trained_for_less
 from derl.analysis.published.chance import chance_of_difference
-from derl.analysis.published.explanations import STANDINGS, Explanation, Standing, ranked, standing_of
+from derl.analysis.published.explanations import (
+    OTHER_NUMBER,
+    STANDINGS,
+    Evidence,
+    Explanation,
+    Standing,
+    ranked,
+    standing_of,
+)
 from derl.analysis.published.ours import (
     DRAWN,
     Ours,
     changes,
     contains,
-    interval_of_five,
+    number_from,
     our_numbers,
     widest_interval_of_five,
 )
 from derl.analysis.published.reasons import Reason, reasons_for
 from derl.analysis.published.runs_behind import not_of_five_runs
+from derl.analysis.published.tables import table_of
 from derl.envs.registry import make
 from derl.experiments.cases import Case
 from derl.experiments.paper import Cell, Statistic, cells
@@ -100,6 +110,7 @@ class _Judge:
         self.same: dict[tuple[Case, Statistic], list[Cell]] = defaultdict(list)
         self.rows: dict[tuple[str, str], list[Cell]] = defaultdict(list)
         self.outcomes: dict[tuple[str, Cell], bool | None] = {}
+        self.tested: dict[tuple[Case, Statistic], Ours | None] = {}
         for cell in published:
             self.same[cell.case, cell.statistic].append(cell)
             self.rows[cell.table, cell.row].append(cell)
@@ -144,8 +155,9 @@ class _Judge:
         found = [self.luck(cell), *(self.explanation(reason, cell, ours) for reason in reasons_for(cell))]
         others = [c for c in self.same[cell.case, cell.statistic] if c is not cell and ours.agrees_with(c.mean)]
         if others:
-            text = f"The paper has {others[0].mean:.2f} for the same setting in {others[0].table}; ours agrees with it."
-            found.append(Explanation("another number in the paper", text, "paper"))
+            table = table_of(others[0].table).title
+            text = f"The paper has {signed(others[0].mean)} for the same setting in “{table}”; ours agrees with it."
+            found.append(Explanation(OTHER_NUMBER, text, "paper"))
         contradiction = not_of_five_runs(cell)
         if contradiction is not None:
             found.append(Explanation("not of five runs", contradiction.text, "runs"))
@@ -160,12 +172,13 @@ class _Judge:
         further = np.empty((0, self.evaluations)) if returns is None else returns[DRAWN:]
         # A run that failed at once says nothing.
         further = further[np.isfinite(further).any(1)]
-        agrees, undecided = None, False
-        if len(further) >= DRAWN:
-            agrees = contains(interval_of_five(further, cell.statistic), cell.mean)
-            if not agrees and contains(_widest(further, cell), cell.mean):
-                agrees, undecided = None, True
-        return Explanation(LUCK, BY_LUCK, "possible", "further seeds", agrees, undecided)
+        if len(further) < DRAWN:
+            return Explanation(LUCK, BY_LUCK, "possible", "further seeds")
+        found = number_from(further, cell.statistic)
+        agrees = found.agrees_with(cell.mean)
+        undecided = not agrees and contains(_widest(further, cell), cell.mean)
+        evidence, confirmed = _evidence(found), None if undecided else agrees
+        return Explanation(LUCK, BY_LUCK, "possible", "further seeds", confirmed, undecided, evidence)
 
     def explanation(self, reason: Reason, cell: Cell, ours: Ours) -> Explanation:
         """A reason, and whether the published number appears with its option switched on, and because of it.
@@ -181,8 +194,10 @@ class _Judge:
             outcomes = [self.outcome(reason, c, o) for c, o in differing]
             confirmed = outcomes.count(True) >= outcomes.count(False)
         text = reason.option_text if tested is not None else ""
-        undecided = confirmed is None and tested is not None and self.number_of(tested, cell.statistic) is not None
-        return Explanation(reason.name, reason.text, reason.kind, text, confirmed, undecided)
+        found = None if tested is None else self.number_of(tested, cell.statistic)
+        undecided = confirmed is None and found is not None
+        evidence = None if found is None else _evidence(found)
+        return Explanation(reason.name, reason.text, reason.kind, text, confirmed, undecided, evidence)
 
     def outcome(self, reason: Reason, cell: Cell, ours: Ours) -> bool | None:
         """What an option says about one number by itself."""
@@ -193,7 +208,10 @@ class _Judge:
 
     def number_of(self, case: Case, statistic: Statistic) -> Ours | None:
         """Our number for a case, of all its runs; None if it was not run."""
-        return our_numbers(self.results, [(case, statistic)], self.evaluations).get((case, statistic))
+        if (case, statistic) not in self.tested:
+            found = our_numbers(self.results, [(case, statistic)], self.evaluations)
+            self.tested[case, statistic] = found.get((case, statistic))
+        return self.tested[case, statistic]
 
     def confirms(self, tested: Case, cell: Cell, ours: Ours) -> bool | None:
         """Whether a case that tests a reason has the published number, and another one than ours; None if nobody can
@@ -209,6 +227,10 @@ class _Judge:
         assert sides[0] is not None
         assert sides[1] is not None
         return changes(sides[0], sides[1], cell.statistic) or None
+
+
+def _evidence(found: Ours) -> Evidence:
+    return Evidence(found.seeds, found.score.value, float(found.interval.low), float(found.interval.high))
 
 
 def _widest(returns: Float[np.ndarray, "runs evaluations"], cell: Cell) -> Interval:

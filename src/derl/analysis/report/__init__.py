@@ -8,9 +8,12 @@ import polars as pl
 from derl.analysis.claims.paper import Claim
 from derl.analysis.claims.paper import claims as paper_claims
 from derl.analysis.measures.frames import EVALUATIONS
+from derl.analysis.pages.reproduction import luck_alone
 from derl.analysis.published.cautions import cautions
-from derl.analysis.report.model import Facts, Number, Table
-from derl.analysis.report.numbers import grouped_results, of_the_paper, paper_tables
+from derl.analysis.published.counted import counted_reasons
+from derl.analysis.published.verdicts import verdicts
+from derl.analysis.report.model import Comparison, Facts, Number, Table
+from derl.analysis.report.numbers import grouped_results, of_the_paper, tables_of
 from derl.analysis.report.page import build_page
 from derl.core.files import write_atomically, writing
 
@@ -36,9 +39,14 @@ def write_report(
     """
     results = grouped_results(frame)
     paper = of_the_paper(results)
-    tables = paper_tables(paper, evaluations) if tables is None else tables
-    claims = paper_claims(paper, evaluations=evaluations) if claims is None else claims
-    page = build_page(results, paper, tables, claims, title, facts or Facts(), cautions(paper, evaluations))
+    judged = verdicts(paper, evaluations=evaluations) if tables is None else []
+    comparison = Comparison(
+        tables_of(judged) if tables is None else tables,
+        paper_claims(paper, evaluations=evaluations) if claims is None else claims,
+        counted_reasons(judged),
+        luck_alone(judged),
+    )
+    page = build_page(results, paper, comparison, title, facts or Facts(), cautions(paper, evaluations))
     path = Path(path)
     with writing(path):
         write_atomically(path, page.encode())

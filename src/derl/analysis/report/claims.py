@@ -12,7 +12,7 @@ MARKS: dict[Outcome, str] = {"holds": "✓", "does not hold": "✗", "mixed": "�
 
 
 def claims_section(tests: Sequence[Claim]) -> Html:
-    """Claim by claim: the tests of the whole, each with its single cases folded away."""
+    """Claim by claim: the tests of the whole, each with its parts folded away: cases, and means of some of them."""
     if not tests:
         return h("p", "No claim has been tested with these results.", class_="note")
     items = []
@@ -29,16 +29,23 @@ def claims_section(tests: Sequence[Claim]) -> Html:
 def _measure(group: Sequence[Claim]) -> Html:
     whole, *cases = group
     badge = h("span", f"{MARKS[whole.outcome]} {whole.outcome}", class_=f"badge {CLASSES[whole.outcome]}")
-    parts = [h("p", badge, h("span", _sentence_case(whole.measure)), class_="measure")]
+    measure = h("span", _sentence_case(whole.measure), ", wanted ", h("b", whole.wanted))
+    parts = [h("p", badge, measure, class_="measure")]
     if whole.effect is not None:
         text = effect_text(whole.effect, whole.published)
         parts.append(h("p", h("span", text), forest(whole.effect, whole.bound, whole.published), class_="effect"))
-    if whole.words:
-        parts.append(h("p", _sentence_case(whole.words), class_="note"))
+    note = " ".join(filter(None, (_sentence_case(whole.note), of_the_paper_too(whole))))
+    if note:
+        parts.append(h("p", note, class_="note"))
     known = [(case, case.effect) for case in cases if case.effect is not None]
     if known:
-        parts.append(_cases(known, whole.measure))
+        parts.append(_cases(known, whole))
     return h("div", parts, class_="test")
+
+
+def of_the_paper_too(claim: Claim) -> str:
+    """Said where a claim is not what the paper's own numbers say either."""
+    return "" if claim.holds_in_paper in (None, True) else "The paper's own numbers do not pass this test."
 
 
 def effect_text(effect: Estimate, published: float | None) -> str:
@@ -48,7 +55,8 @@ def effect_text(effect: Estimate, published: float | None) -> str:
     return f"{value}, 95 % interval {low} to {high}{beside}"
 
 
-def _cases(cases: Sequence[tuple[Claim, Estimate]], measure: str) -> Html:
+def _cases(cases: Sequence[tuple[Claim, Estimate]], whole: Claim) -> Html:
+    measure = f"{whole.measure}, wanted {whole.wanted}"
     head = [h("th", name, scope="col") for name in ("Where", "Effect", "95 % interval", "In the paper", "Outcome")]
     rows = [
         h(
@@ -57,14 +65,14 @@ def _cases(cases: Sequence[tuple[Claim, Estimate]], measure: str) -> Html:
             h("td", number(effect.value, 3)),
             h("td", f"{number(effect.low, 3)} to {number(effect.high, 3)}"),
             h("td", number(case.published, 3)),
-            h("td", f"{MARKS[case.outcome]} {case.outcome}"),
+            h("td", f"{MARKS[case.outcome]} {case.outcome}" + (f" ({case.because})" if case.because else "")),
         )
         for case, effect in cases
     ]
     caption = h("caption", f"Case by case: {measure}", class_="sr")
     table = h("table", caption, h("thead", h("tr", head)), h("tbody", rows), class_="plain")
     box = h("div", table, class_="scroll", role="region", aria_label=f"Case by case: {measure}", tabindex="0")
-    return h("details", h("summary", plural(len(cases), "single case")), box)
+    return h("details", h("summary", plural(len(cases), "part")), box)
 
 
 def _sentence_case(text: str) -> str:

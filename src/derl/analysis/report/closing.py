@@ -5,14 +5,26 @@ from typing import Any
 
 import polars as pl
 
-from derl.analysis.report.html import Html, grouped, h, join, plural
+from derl.analysis.measures.frames import NAMES
+from derl.analysis.report.html import Html, grouped, h, join, long_duration, plural
 from derl.analysis.report.model import Table
 from derl.analysis.report.names import recipe_label, setting_label
 from derl.analysis.report.sections import command
-from derl.experiments.builtin import DESCRIPTIONS
+from derl.experiments.builtin import DESCRIPTIONS, experiment
 from derl.experiments.paper import column_name
 
 MOST_FAILURES = 200
+
+
+def time_of(frame: pl.DataFrame, part: str) -> str:
+    """How many runs of an experiment there are, and how long they took."""
+    if "seconds" not in frame.columns:
+        return ""
+    cases = pl.DataFrame([(c.recipe, c.task, c.setting) for c in experiment(part).cases], NAMES, orient="row")
+    runs = frame.join(cases, on=NAMES, how="semi").group_by("run").agg(pl.col("seconds").first())["seconds"]
+    untimed = int((runs.fill_null(0) <= 0).sum())
+    words = [plural(len(runs), "run"), long_duration(float(runs.sum()))] if len(runs) else ["none"]
+    return ", ".join(words) + (f" ({grouped(untimed)} were not timed)" if untimed else "")
 
 
 def missing_section(tables: Sequence[Table]) -> Html:
@@ -71,14 +83,19 @@ def _failure(row: dict[str, Any]) -> Html:
     return h("tr", h("th", recipe_label(row["recipe"]), scope="row"), [h("td", cell) for cell in cells])
 
 
-def commands_section() -> Html:
-    """How to make each part again."""
+def commands_section(frame: pl.DataFrame, page: str) -> Html:
+    """How to make each part again, and how long its runs took; `page` is the command that makes the page."""
     rows = [
-        h("tr", h("th", what, scope="row"), h("td", command(f"derl reproduce {part}")))
+        h("tr", h("th", what, scope="row"), h("td", command(f"derl reproduce {part}")), h("td", time_of(frame, part)))
         for part, what in DESCRIPTIONS.items()
     ]
-    rows.append(h("tr", h("th", "This page", scope="row"), h("td", command("derl report"))))
-    head = h("tr", h("th", "Part", scope="col"), h("th", "Command", scope="col"))
+    others = {
+        "What tells why numbers differ": f"derl reproduce {next(iter(DESCRIPTIONS))} --explain",
+        "Results as a file, out of the store": "derl store export results/paper/results.parquet",
+        "This page": page,
+    }
+    rows += [h("tr", h("th", what, scope="row"), h("td", command(text)), h("td")) for what, text in others.items()]
+    head = h("tr", [h("th", name, scope="col") for name in ("Part", "Command", "Runs here, and their time")])
     table = h(
         "table", h("caption", "Commands", class_="sr"), h("thead", head), h("tbody", rows), class_="plain commands"
     )

@@ -1,6 +1,6 @@
 """Section 7 of the paper: what constraints on the divergence of the two policies do, coefficient by coefficient."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -39,14 +39,14 @@ class Grid(NamedTuple):
 
 
 def kl_grids(results: Results) -> list[Grid]:
-    """The grids that have more than one pair."""
+    """The grids of tasks that were run in more than one way."""
     found = []
     for group in groups(results):
         for reward in REWARDS:
             variants = [(v, case) for v, case in group.cases.items() if v.reward == reward]
             outcomes = [_outcome(results, variant, case) for variant, case in variants]
             pairs = {one.alphas: one for one in outcomes if one is not None}
-            if len(pairs) > 1:
+            if pairs and len(group.cases) > 1:
                 found.append(Grid(group.task, reward, group.episodes, pairs))
     return found
 
@@ -63,16 +63,36 @@ def _outcome(results: Results, variant: Variant, case: Case) -> Constrained | No
     return Constrained(case, alphas, average_return(returns).value, spread, divergence, len(returns))
 
 
-def grid_section(grid: Grid, places: Mapping[Case, int]) -> Html:
+class Scales(NamedTuple):
+    """Where the shades of spreads and divergences end: the same for all grids, so that they can be compared."""
+
+    spread: float
+    divergence: float
+
+    @staticmethod
+    def of(grids: Sequence[Grid]) -> "Scales":
+        """The largest there are."""
+        every = [one for grid in grids for one in grid.pairs.values()]
+        return Scales(max(one.spread for one in every) or 1.0, max(one.divergence or 0.0 for one in every) or 1.0)
+
+
+def legend(scales: Scales) -> Html:
+    """What shades mean in each view."""
+    steps = [h("i", class_=f"swatch h{level}") for level in range(0, 11, 2)]
+    ends = ("best possible return", number(scales.spread), number(scales.divergence))
+    views = zip(VIEWS, ends, strict=True)
+    spans = [h("span", f"{view} 0 ", *steps, f" {end}", class_=f"legend-{i}") for i, (view, end) in enumerate(views)]
+    return h("p", spans, class_="legend views")
+
+
+def grid_section(grid: Grid, scales: Scales, places: Mapping[Case, int]) -> Html:
     """A grid as a heat map."""
     explorer, exploiter = (sorted({alphas[i] for alphas in grid.pairs}) for i in (0, 1))
-    widest = max(one.spread for one in grid.pairs.values()) or 1.0
-    farthest = max(one.divergence or 0.0 for one in grid.pairs.values()) or 1.0
     empty = Cell([("", "")] * len(VIEWS), ["not run"], "not run")
     rows = []
     for a in explorer:
         pairs = [grid.pairs.get((a, b)) for b in exploiter]
-        rows.append((f"αᵦ = {a:g}", [_cell(one, widest, farthest, places) if one else empty for one in pairs]))
+        rows.append((f"αᵦ = {a:g}", [_cell(one, scales, places) if one else empty for one in pairs]))
     reward = VALUES.get(grid.reward, grid.reward)
     title = f"{column_name(grid.task)}, explorer's reward {reward}, {grouped(grid.episodes)} episodes"
     identity = "kl-" + "".join(c if c.isalnum() else "-" for c in f"{grid.task}-{grid.reward}-{grid.episodes}")
@@ -80,11 +100,11 @@ def grid_section(grid: Grid, places: Mapping[Case, int]) -> Html:
     return h("section", h("h3", title), table, class_="kl-grid")
 
 
-def _cell(one: Constrained, widest: float, farthest: float, places: Mapping[Case, int]) -> Cell:
+def _cell(one: Constrained, scales: Scales, places: Mapping[Case, int]) -> Cell:
     views = [
         (number(one.average), shade(one.average, optimal_return_or_none(one.case.task) or 1.0)),
-        (number(one.spread), shade(one.spread, widest)),
-        (number(one.divergence), shade(one.divergence, farthest)),
+        (number(one.spread, 3), shade(one.spread, scales.spread)),
+        (number(one.divergence, 3), shade(one.divergence, scales.divergence)),
     ]
     tip = [
         f"DeA2C Count on {column_name(one.case.task)}, αᵦ = {one.alphas[0]:g}, αₑ = {one.alphas[1]:g}",

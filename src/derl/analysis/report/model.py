@@ -1,9 +1,11 @@
 """What a report is made of, as plain data: numbers beside published ones, and the facts of the runs."""
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from derl._version import __version__
+from derl.analysis.claims.paper import Claim
+from derl.analysis.published.counted import CountedReason
 from derl.analysis.published.explanations import Standing
 from derl.analysis.published.verdicts import OUTCOMES, Outcome
 
@@ -58,6 +60,18 @@ class Table:
 
 
 @dataclasses.dataclass(frozen=True)
+class Comparison:
+    """What a report says about the paper."""
+
+    tables: Sequence[Table]
+    claims: Sequence[Claim]
+    reasons: Sequence[CountedReason] = ()
+    """What came of each reason for a difference."""
+    luck: str = ""
+    """How many numbers would differ by luck alone."""
+
+
+@dataclasses.dataclass(frozen=True)
 class Facts:
     """What the results themselves do not tell. The page has no clock of its own, so equal inputs give equal bytes."""
 
@@ -67,5 +81,7 @@ class Facts:
     seconds: float | None = None
     """How long all runs took together."""
     machine: str = ""
+    command: str = "derl report"
+    """What makes the page again."""
     more: Mapping[str, str] = dataclasses.field(default_factory=dict)
     """Further lines: name and value."""

@@ -40,8 +40,11 @@ def bonus_label(recipe: str) -> str:
 
 def setting_label(setting: str) -> str:
     """`bonus.scale=0.1` as "λ = 0.1"."""
-    parts = []
-    for part in filter(None, setting.split(", ")):
+    parts, given = [], [*filter(None, setting.split(", "))]
+    if any(part.startswith("protocol.episodes=") for part in given):
+        # Shorter training is evaluated as often, and so more frequently: the one follows from the other.
+        given = [part for part in given if not part.startswith("protocol.evaluate_every=")]
+    for part in given:
         name, equals, value = part.partition("=")
         parts.append(f"{SYMBOLS.get(name, name)} = {VALUES.get(value, value)}" if equals else part)
     return ", ".join(parts)

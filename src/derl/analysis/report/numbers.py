@@ -5,10 +5,11 @@ from collections.abc import Callable, Iterable
 import polars as pl
 
 from derl.analysis.measures.aggregates import optimal_return_or_none
-from derl.analysis.measures.frames import EVALUATIONS, Results
-from derl.analysis.pages.tables import plain_row, table_of
-from derl.analysis.published.explanations import Standing, why
-from derl.analysis.published.verdicts import Verdict, verdicts
+from derl.analysis.measures.frames import Results
+from derl.analysis.pages.tables import plain_row
+from derl.analysis.published.explanations import Standing, reasons_told
+from derl.analysis.published.tables import table_of
+from derl.analysis.published.verdicts import LUCK, Verdict
 from derl.analysis.report.model import Number, Table
 from derl.analysis.report.names import METRICS
 from derl.core.errors import require
@@ -44,11 +45,6 @@ def of_the_paper(results: Results) -> Results:
     return results if len(kept) == len(results.frame) else Results(kept)
 
 
-def paper_tables(results: Results, evaluations: int = EVALUATIONS) -> list[Table]:
-    """All tables of the paper, with our numbers where there are finished runs."""
-    return tables_of(verdicts(results, evaluations=evaluations))
-
-
 def tables_of(judged: Iterable[Verdict]) -> list[Table]:
     """Verdicts as the tables they belong to, in the paper's order."""
     by_cell = {verdict.cell: verdict for verdict in judged}
@@ -80,13 +76,17 @@ def _number(verdict: Verdict) -> Number:
 
 
 def _reason(verdict: Verdict) -> str:
-    """What is missing; of a difference how well it is explained, every reason in a few words, and the best in full."""
-    words = [verdict.note[0].upper() + verdict.note[1:] + "."] if verdict.note else []
+    """What is missing; of a difference how well it is explained, and below that every reason, a line for each kind.
+
+    The best one is told in full, unless it was refuted: what is not so need not be explained.
+    """
+    lines = [verdict.note[0].upper() + verdict.note[1:]] if verdict.note else []
     if verdict.standing is not None:
-        words.append(f"{EXPLAINED[verdict.standing]}: {why(verdict.explanations)}.")
-        words += [e.text for e in verdict.explanations[:1] if not e.about_paper]
-        words += [f"With {e.option} the published number appears." for e in verdict.explanations[:1] if e.confirmed]
-    return " ".join(words)
+        lines.append(EXPLAINED[verdict.standing] + ("" if verdict.explanations else ": no reason known"))
+        best = [e for e in verdict.explanations[:1] if not e.about_paper and e.confirmed is not False]
+        lines += reasons_told(verdict.explanations)
+        lines += [e.text + (f" Option: {e.option}." if e.confirmed and e.name != LUCK else "") for e in best]
+    return "\n".join(lines)
 
 
 def _table(label: str, members: list[Cell], number: Callable[[Cell], Number]) -> Table:

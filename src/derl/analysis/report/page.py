@@ -6,14 +6,15 @@ from collections.abc import Sequence
 from importlib import resources
 from typing import Any
 
-from derl.analysis.claims.paper import Claim
 from derl.analysis.measures.frames import Results
 from derl.analysis.report import closing, sections
 from derl.analysis.report.claims import claims_section
+from derl.analysis.report.differences import differences_section
 from derl.analysis.report.html import Html, embed_json, h, join
-from derl.analysis.report.kl import VIEWS, grid_section, kl_grids
-from derl.analysis.report.model import Facts, Table
+from derl.analysis.report.kl import VIEWS, Scales, grid_section, kl_grids, legend
+from derl.analysis.report.model import Comparison, Facts, Table
 from derl.analysis.report.names import bonus_label, recipe_label
+from derl.analysis.report.sections import command
 from derl.analysis.report.series import pack_series
 from derl.experiments.cases import Case, case_of
 
@@ -28,14 +29,13 @@ def asset(name: str) -> str:
 def build_page(
     results: Results,
     paper: Results,
-    tables: Sequence[Table],
-    claims: Sequence[Claim],
+    comparison: Comparison,
     title: str,
     facts: Facts,
     notes: Sequence[str] = (),
 ) -> str:
     """The page as text. `paper` are those of the results that the paper has as well, `notes` come before everything."""
-    frame = results.frame
+    frame, tables = results.frame, comparison.tables
     series = pack_series(results)
     places = case_places(series)
     data = {**series, "sensitivity": sensitivity(tables)}
@@ -47,12 +47,13 @@ def build_page(
             _section("about", "What this is", _about(), _headlines(frame, tables, facts)),
             _section("tables", "The paper's tables", _intro("tables"), sections.tables_section(tables, places)),
             _section("curves", "Learning curves", _intro("curves"), _charts("curve")),
-            _section("sensitivity", "Sensitivity to scale and decay", _intro("sensitivity"), _charts("sensitivity")),
+            _section("sensitivity", "Sensitivity to scale and decay", _intro("sensitivity"), *_sensitivity()),
             _section("kl", "Divergence constraints", _intro("kl"), *_kl(paper, places)),
-            _section("claims", "The paper's claims", _intro("claims"), claims_section(claims)),
+            _section("claims", "The paper's claims", _intro("claims"), claims_section(comparison.claims)),
+            _section("differences", "Why numbers differ", _intro("differences"), _differences(comparison)),
             _section("missing", "Not run yet", closing.few_seeds(tables), closing.missing_section(tables)),
             _section("failures", "Failures", closing.failures_section(frame)),
-            _section("again", "Make it again", _intro("again"), closing.commands_section()),
+            _section("again", "Make it again", _intro("again"), closing.commands_section(frame, facts.command)),
             _section("reading", "How to read the numbers", Html(asset("reading.html"))),
             id="main",
         ),
@@ -106,7 +107,8 @@ def _rounded(value: float | None) -> float | None:
 def _header(title: str) -> Html:
     links = {
         "about": "About", "tables": "Tables", "curves": "Curves", "sensitivity": "Sensitivity", "kl": "KL",
-        "claims": "Claims", "missing": "Not run", "failures": "Failures", "again": "Commands", "reading": "Reading",
+        "claims": "Claims", "differences": "Differences", "missing": "Not run", "failures": "Failures",
+        "again": "Commands", "reading": "Reading",
     }  # fmt: skip
     nav = h("nav", [h("a", text, href=f"#{name}") for name, text in links.items()], aria_label="Sections")
     theme = h("button", "Dark", type="button", id="theme", class_="script", aria_pressed="false")
@@ -121,6 +123,15 @@ def _section(name: str, title: str, *children: Any) -> Html:
 def _about() -> Html:
     figure = h("figure", Html(asset("loop.svg")), class_="loop")
     return h("div", h("div", Html(asset("about.html"))), figure, class_="opening")
+
+
+def _differences(comparison: Comparison) -> Html:
+    return differences_section(comparison.tables, comparison.reasons, comparison.luck)
+
+
+def _again(*parts: str) -> Html:
+    """The commands behind a section."""
+    return h("p", "Make it again: ", [join(command(f"derl reproduce {part}"), " ") for part in parts], class_="note")
 
 
 def _headlines(frame: Any, tables: Sequence[Table], facts: Facts) -> Html:
@@ -141,12 +152,18 @@ INTROS = {
     "increment of counts, the learning rate of predictors. Hollow marks are the published numbers. A robust method "
     "stays high all the way.",
     "kl": "DeA2C with Count, and penalties α<sub>β</sub> on the explorer and α<sub>e</sub> on the exploiter for "
-    "diverging from each other. Only coefficients that were run are shown.",
-    "claims": "Each claim is tested by an effect, in shares of the best possible return, that has to lie above or "
-    "below a bound. In the pictures the dot and line are our effect with its 95 % interval, the ring is the paper's "
-    "own, and the dashed line the bound.",
-    "again": "Each part is one command. What has been run already is kept, so a command goes on where the last one "
-    "stopped.",
+    "diverging from each other. The paper has all 25 pairs, in DeepSea 10 and Hallway 20-20; only coefficients "
+    "that were run are shown. In each view all grids have one scale.",
+    "claims": "Each claim is tested by an effect that has to lie above or below a bound. Returns and their spreads are "
+    "shares of the best possible return. In the pictures the dot and line are our effect with its 95 % interval, the "
+    "ring is the paper's own, and the dashed line the bound. From our spreads the noise of seeds is subtracted; the "
+    "paper's own contain it, for it does not say how much its runs differ. A whole can be decided where its parts are "
+    "not: it rests on more runs than each of them.",
+    "differences": "The tables count the first five seeds, like the paper. What differs is run with further ones, and "
+    "with the options in which the paper and its code are known to disagree: if the published number appears, and not "
+    "by luck, that is the reason.",
+    "again": "Each part is one command. What has been run already is kept in a store, so a command goes on where the "
+    "last one stopped. The times are those of the runs on this page, on one core.",
 }
 
 
@@ -159,12 +176,18 @@ def _charts(name: str) -> Html:
     )
 
 
+def _sensitivity() -> list[Html]:
+    return [_again("lambda", "decay"), _charts("sensitivity")]
+
+
 def _kl(results: Results, places: dict[Case, int]) -> list[Html]:
-    grids = [grid_section(grid, places) for grid in kl_grids(results)]
-    if not grids:
-        return [h("p", "No runs with several divergence constraints yet.", class_="note")]
+    found = kl_grids(results)
+    if not found:
+        return [h("p", "No runs with divergence constraints yet.", class_="note")]
+    scales = Scales.of(found)
+    grids = [grid_section(grid, scales, places) for grid in found]
     controls = h("div", sections.segmented("kl-view", "Cells show", VIEWS), class_="controls script")
-    return [controls, h("div", grids, id="kl-box", class_="grids")]
+    return [_again("kl", "pure-exploration"), controls, legend(scales), h("div", grids, id="kl-box", class_="grids")]
 
 
 def _document(title: str, body: Html) -> str:

@@ -84,18 +84,17 @@ def stored_facts(frame: pl.DataFrame) -> dict[str, str]:
         times = frame.group_by("run").agg(pl.col("seconds").first()).filter(pl.col("seconds") > 0)["seconds"]
         total = long_duration(float(times.sum()))
         if len(times):
-            lines["Time on one core"] = (
-                total if len(times) == frame["run"].n_unique() else f"{total} (of {plural(len(times), 'run')})"
-            )
+            untimed = frame["run"].n_unique() - len(times)
+            lines["Time on one core"] = total + (f" ({plural(untimed, 'run')} were not timed)" if untimed else "")
     if "engine" in frame.columns:
         engines = sorted(map(str, frame["engine"].drop_nulls().unique()))
-        lines["Engine"] = ", ".join(engines)
+        lines["Version of the engine"] = ", ".join(engines)
     return lines
 
 
 def command(text: str) -> Html:
     """A command with a button that copies it."""
-    button = h("button", "Copy", type="button", class_="copy", data_copy=text, aria_label=f"Copy {text}")
+    button = h("button", "Copy", h("span", f" {text}", class_="sr"), type="button", class_="copy", data_copy=text)
     return h("span", h("code", text), button, class_="command")
 
 

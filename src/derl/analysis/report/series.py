@@ -7,6 +7,7 @@ bytes next to each other, which is what makes them compress well.
 import base64
 import gzip
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,10 +15,11 @@ import numpy as np
 from derl.analysis.measures.aggregates import normalised, optimal_return_or_none
 from derl.analysis.measures.frames import Results
 from derl.analysis.measures.statistics import bootstrap_interval, mean_without_nan
+from derl.analysis.published.ours import DRAWN
 from derl.analysis.report.names import METRICS, recipe_label, setting_key, setting_label
 from derl.envs.registry import PAPER_TASKS
 from derl.experiments.cases import Case
-from derl.experiments.paper import column_name
+from derl.experiments.paper import cells, column_name
 from derl.training.recipes import RECIPES
 
 FAMILIES = {"DeepSea": "DeepSea, all (normalised)", "Hallway": "Hallway, all (normalised)"}
@@ -32,12 +34,17 @@ MOST_POINTS = 1000
 
 
 class Curves(NamedTuple):
-    """The curves of a case, by metric: runs x evaluations, and the ends of the band of their mean."""
+    """The curves of a case, by metric: runs x evaluations, and the ends of the band of their mean.
+
+    Where the tables count only the first seeds, the band is theirs, and that of all seeds comes after it.
+    """
 
     recipe: str
     task: str
     setting: str
     seeds: list[int]
+    counted: int
+    """How many of the seeds, from the first, the tables count."""
     episodes: tuple[int, ...]
     metrics: Mapping[str, Sequence[np.ndarray]]
 
@@ -58,6 +65,7 @@ def pack_series(results: Results) -> dict[str, Any]:
             "s": s[one.setting],
             "x": episodes.setdefault(one.episodes, len(episodes)),
             "seeds": one.seeds,
+            "n": one.counted,
             "m": [list(METRICS).index(name) for name in one.metrics],
         }
         for one in found
@@ -76,9 +84,21 @@ def pack_series(results: Results) -> dict[str, Any]:
 
 def _curves(results: Results, case: Case) -> Curves:
     metrics = {name: _drawn(results, case, name) for name in _metrics(case)}
-    known = {name: (values, *bootstrap_interval(values)) for name, values in metrics.items() if values is not None}
     seeds = results.seeds(case).tolist()
-    return Curves(case.recipe, case.task, case.setting, seeds, _episodes(results, case), known)
+    counted = min(len(seeds), DRAWN) if case in _published() else len(seeds)
+    known = {name: _with_bands(values, counted) for name, values in metrics.items() if values is not None}
+    return Curves(case.recipe, case.task, case.setting, seeds, counted, _episodes(results, case), known)
+
+
+@cache
+def _published() -> frozenset[Case]:
+    return frozenset(cell.case for cell in cells())
+
+
+def _with_bands(values: np.ndarray, counted: int) -> list[np.ndarray]:
+    """Curves, the band of those that count, and, where they are not all, the band of all."""
+    bands = [*bootstrap_interval(values[:counted])]
+    return [values, *bands, *(bootstrap_interval(values) if counted < len(values) else ())]
 
 
 def _drawn(results: Results, case: Case, column: str = "return") -> np.ndarray | None:
@@ -114,7 +134,7 @@ def whole_families(results: Results) -> list[Curves]:
             strata = np.repeat(np.arange(len(tasks)), len(seeds))
             low, high = bootstrap_interval(np.concatenate(stacked), strata=strata)
             curve = (mean_without_nan(np.stack(stacked)), low, high)
-            found.append(Curves(recipe, name, "", seeds, episodes, {"return": curve}))
+            found.append(Curves(recipe, name, "", seeds, len(seeds), episodes, {"return": curve}))
     return found
 
 

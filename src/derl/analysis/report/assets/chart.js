@@ -31,8 +31,9 @@ function niceTicks(low, high, count) {
 const shortNumber = (v) =>
   (Math.abs(v) >= 1e6 ? `${+(v / 1e6).toPrecision(3)}M` : Math.abs(v) >= 1e3 ? `${+(v / 1e3).toPrecision(3)}k` : `${+v.toPrecision(3)}`).replace("-", "−");
 
-// spec: title, about, yLabel, xLabel, log, best, ticks, xText(x), lines of {label, look, x, y, low, high, faint, hollow,
-// text(i)}. `faint` are further lines of the same colour (seeds), `hollow` the published numbers.
+// spec: title, about, yLabel, xLabel, log, best, ticks, xText(x), lines of {label, detail, look, x, y, low, high, faint,
+// hollow, text(i)}. `faint` are further lines of the same colour (seeds), `hollow` the published numbers. `at` is where the
+// vertical line stands at first, `open` a set of the titles whose table is open. Whoever sets `moved` is told its moves.
 class Chart {
   constructor(spec) {
     this.spec = spec;
@@ -43,9 +44,10 @@ class Chart {
     this.plot = make("div", { class: "plot", tabindex: 0, role: "slider", "aria-label": spec.about, "aria-valuemin": 1, "aria-valuemax": this.stops.length });
     this.heading = make("p", { class: "at", "aria-hidden": "true" });
     this.values = spec.lines.map(() => make("span", { class: "value" }));
-    this.readout = make("ul", { class: "readout" }, ...spec.lines.map((line, i) => make("li", { class: line.faint ? "long" : null }, this.key(line), make("span", { class: "name" }, line.label), this.values[i])));
-    this.table = make("details", { class: "values", ontoggle: () => this.fillTable() }, make("summary", {}, "Values as a table"));
+    this.readout = make("ul", { class: "readout" }, ...spec.lines.map((line, i) => make("li", { class: line.faint ? "long" : null }, this.key(line), make("span", {}, make("span", { class: "name" }, line.label), ...(line.detail ? [make("span", { class: "detail" }, ` ${line.detail}`)] : [])), this.values[i])));
+    this.table = make("details", { class: "values", open: Boolean(spec.open?.has(spec.title)), ontoggle: () => this.toggled() }, make("summary", {}, "Values as a table"));
     this.element = make("section", { class: "chart", "aria-label": spec.title }, make("h3", {}, spec.title), this.plot, this.heading, this.readout, ...(spec.note ? [make("p", { class: "note" }, spec.note)] : []), this.table);
+    if (spec.at !== null && spec.at !== undefined) this.at = this.nearest(spec.at);
     this.listen();
     // Drawn for the width there is, so that text keeps its size on a phone.
     new ResizeObserver(() => this.draw()).observe(this.plot);
@@ -65,7 +67,7 @@ class Chart {
       this.stops.forEach((stop, i) => {
         if (Math.abs(this.x(stop) - x) < Math.abs(this.x(this.stops[nearest]) - x)) nearest = i;
       });
-      this.go(nearest);
+      this.move(nearest);
     };
     this.plot.addEventListener("pointermove", move);
     this.plot.addEventListener("pointerdown", move);
@@ -73,8 +75,27 @@ class Chart {
       const steps = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1, PageUp: 10, PageDown: -10, Home: -Infinity, End: Infinity };
       if (!(event.key in steps)) return;
       event.preventDefault();
-      this.go(this.at + steps[event.key]);
+      this.move(this.at + steps[event.key]);
     });
+  }
+
+  move(place) {
+    this.go(place);
+    this.moved?.(this.stops[this.at]);
+  }
+
+  nearest(x) {
+    return this.stops.reduce((best, stop, i) => (Math.abs(stop - x) < Math.abs(this.stops[best] - x) ? i : best), 0);
+  }
+
+  goNear(x) {
+    this.go(this.nearest(x));
+  }
+
+  toggled() {
+    const { open, title } = this.spec;
+    if (this.table.open) this.fillTable();
+    this.table.open ? open?.add(title) : open?.delete(title);
   }
 
   go(place) {
@@ -203,7 +224,7 @@ class Chart {
   fillTable() {
     if (this.table.childElementCount > 1) return;
     const { spec } = this;
-    const head = make("tr", {}, make("th", { scope: "col" }, spec.xLabel), ...spec.lines.map((line) => make("th", { scope: "col" }, line.label)));
+    const head = make("tr", {}, make("th", { scope: "col" }, spec.xLabel), ...spec.lines.map((line) => make("th", { scope: "col" }, [line.label, line.detail].filter(Boolean).join(", "))));
     const rows = this.stops.map((stop) =>
       make("tr", {}, make("th", { scope: "row" }, spec.log ? `${stop}` : show(stop, 0)),
         ...spec.lines.map((line, i) => make("td", {}, this.places[i].has(stop) ? line.text(this.places[i].get(stop)) : "–"))));

@@ -2,7 +2,10 @@
 
 const FAVOURITES = ["a2c-count", "ppo-count", "dea2c-count", "deppo-count", "dedqn-count"];
 const MOST_LINES = 21;
-const chosen = { tasks: new Set(), recipes: new Set(), settings: new Set(), seeds: new Set(), metric: 0, single: false };
+const VIEWS = ["Mean, first five seeds", "Mean, all seeds", "Single seeds"];
+const chosen = { tasks: new Set(), recipes: new Set(), settings: new Set(), seeds: new Set(), metric: 0, view: 0 };
+// The reader's place, which is kept when other lines are chosen: the episode read, and the tables that are open.
+const kept = { episode: null, open: new Set() };
 let slots = [];
 
 function startCurves() {
@@ -32,14 +35,71 @@ function startCurves() {
   const metric = make("select", { id: "metric", onchange: (e) => change(() => (chosen.metric = Number(e.target.value))) },
     ...metrics.map((m) => make("option", { value: m }, DATA.metrics[m].label)));
   const seedBox = checks("Seeds", "seed", seeds.map((s) => [s, `${s}`]), chosen.seeds);
-  seedBox.hidden = true;
-  const view = radios("Lines are", "curve-view", ["Mean and 95 % band", "Single seeds"], (i) => change(() => {
-    chosen.single = i === 1;
-    seedBox.hidden = i === 0;
-  }));
+  seedBox.id = "seed-box";
+  const view = radios("Lines, with 95 % bands", "curve-view", VIEWS, (i) => change(() => (chosen.view = i)));
   controls.push(make("div", { class: "row" }, make("label", { class: "field" }, make("span", {}, "Metric"), metric), view, seedBox));
+  const figures = PRESETS.filter((preset) => casesOf(preset).length);
+  const preset = make("select", { id: "preset", onchange: (e) => e.target.value && showPreset(figures[Number(e.target.value)]) },
+    make("option", { value: "" }, "your own choice"), ...figures.map((one, i) => make("option", { value: i }, one.label)));
+  controls.unshift(make("label", { class: "field" }, make("span", {}, "Figure"), preset));
   document.getElementById("curve-controls").append(...controls);
   drawCurves();
+}
+
+// Some of the paper's figures: what each takes of tasks, recipes and settings, all by name, and the metric it shows.
+const plain = (setting) => setting === "";
+const short = (setting) => setting.includes("protocol.episodes=20000");
+const PRESETS = [
+  { label: "Count: the baselines and DeRL (section 5)", tasks: /^(DeepSea-10|Hallway-10-10)$/, recipes: /-count$/, settings: plain, metric: "return" },
+  { label: "A2C with every bonus, DeepSea", tasks: /^DeepSea-\d+$/, recipes: /^a2c(-|$)/, settings: plain, metric: "return" },
+  { label: "A2C with every bonus, Hallway", tasks: /^Hallway-\d+-\d+$/, recipes: /^a2c(-|$)/, settings: plain, metric: "return" },
+  { label: "PPO with every bonus, DeepSea", tasks: /^DeepSea-\d+$/, recipes: /^ppo(-|$)/, settings: plain, metric: "return" },
+  { label: "DeRL, all tasks", tasks: /^\w+-[\d-]+$/, recipes: /^de(a2c|ppo|dqn)-/, settings: plain, metric: "return" },
+  { label: "Normalised returns of both families", tasks: /normalised/, recipes: /./, settings: plain, metric: "return" },
+  { label: "Exploration by intrinsic rewards alone (section 6)", tasks: /./, recipes: /^dea2c-count$/, settings: (s) => short(s) && !s.includes("alpha"), metric: "return" },
+  { label: "Importance weights of DeA2C (section 7)", tasks: /./, recipes: /^dea2c-count$/, settings: (s) => short(s) && !s.includes("alpha"), metric: "log_importance_weight" },
+  { label: "Divergence with and without constraints (section 7)", tasks: /^DeepSea-10$/, recipes: /^dea2c-count$/, settings: (s) => short(s) && (!s.includes("alpha") || /alpha_exploiter=0\.1.*alpha_explorer=0\.1/.test(s)), metric: "kl" },
+];
+
+function casesOf(preset) {
+  const metric = DATA.metrics.findIndex((one) => one.name === preset.metric);
+  return DATA.cases.filter((one) => preset.tasks.test(DATA.tasks[one.t].name) && preset.recipes.test(DATA.recipes[one.r].name) && preset.settings(DATA.settings[one.s].name) && one.m.includes(metric));
+}
+
+function showPreset(preset) {
+  const cases = casesOf(preset);
+  choose(cases, DATA.metrics.findIndex((one) => one.name === preset.metric));
+}
+
+// What these cases need, and nothing else, is chosen. The boxes to tick hold on to their sets, so these are emptied.
+function choose(cases, metric) {
+  for (const [kind, key] of [["tasks", "t"], ["recipes", "r"], ["settings", "s"]]) {
+    chosen[kind].clear();
+    cases.forEach((one) => chosen[kind].add(one[key]));
+  }
+  document.getElementById("metric").value = chosen.metric = metric;
+  tick();
+  drawCurves();
+}
+
+function tick() {
+  for (const input of document.querySelectorAll("#curve-controls input[type=checkbox]")) {
+    const set = { task: chosen.tasks, recipe: chosen.recipes, setting: chosen.settings, seed: chosen.seeds }[input.name];
+    if (set) input.checked = set.has(Number(input.value));
+  }
+}
+
+// Only settings and seeds that the chosen tasks and recipes have are offered, and those that are chosen already.
+function offer() {
+  const there = DATA.cases.filter((one) => chosen.tasks.has(one.t) && chosen.recipes.has(one.r));
+  const has = { setting: new Set(there.map((one) => one.s)), seed: new Set(there.filter((one) => chosen.settings.has(one.s)).flatMap((one) => one.seeds)) };
+  for (const [kind, values] of Object.entries(has)) {
+    for (const input of document.querySelectorAll(`#curve-controls input[name=${kind}]`)) {
+      input.parentElement.hidden = !values.has(Number(input.value)) && !(kind === "setting" && input.checked);
+    }
+  }
+  for (const group of document.querySelectorAll("#curve-controls .folded fieldset")) group.hidden = !group.querySelector(".chip:not([hidden])");
+  document.getElementById("seed-box").hidden = chosen.view !== 2;
 }
 
 // Boxes to tick, with a button for all or none.
@@ -81,6 +141,7 @@ function settingGroups(settings) {
 
 function change(act) {
   act();
+  document.getElementById("preset").value = "";
   drawCurves();
 }
 
@@ -96,6 +157,7 @@ function slotOf(name) {
 }
 
 function drawCurves() {
+  offer();
   const cases = DATA.cases.filter((one) => chosen.tasks.has(one.t) && chosen.recipes.has(one.r) && chosen.settings.has(one.s) && one.m.includes(chosen.metric));
   const all = [...new Set(cases.map(lineName))];
   const names = all.slice(0, MOST_LINES);
@@ -103,6 +165,11 @@ function drawCurves() {
   const slot = new Map(names.map((name) => [name, slotOf(name)]));
   const tasks = [...chosen.tasks].sort((a, b) => a - b);
   const charts = tasks.map((t) => curveChart(t, cases.filter((one) => one.t === t && slot.has(lineName(one))), names, slot)).filter(Boolean);
+  // All charts are read at one place, so that tasks can be compared.
+  charts.forEach((chart) => (chart.moved = (stop) => {
+    kept.episode = stop;
+    charts.forEach((other) => other === chart || other.goNear(stop));
+  }));
   const box = document.getElementById("curve-panels");
   showCharts(box, charts, "Nothing to draw: no run has this task, recipe, setting and metric. Choose others above.");
   if (all.length > names.length) box.prepend(make("p", { class: "note wide" }, `Only the first ${names.length} of ${all.length} lines are drawn: more looks than that cannot be told apart.`));
@@ -128,6 +195,8 @@ function curveChart(t, cases, names, slot) {
     xText: (x) => `${show(x, 0)} episodes`,
     best: returns ? DATA.tasks[t].best : null,
     zero: returns,
+    at: kept.episode,
+    open: kept.open,
     note: absent.length ? `not run here: ${absent.join("; ")}` : "",
     lines,
   });
@@ -136,9 +205,11 @@ function curveChart(t, cases, names, slot) {
 function curveLine(one, slot) {
   const curve = one.curves.get(chosen.metric);
   const line = { label: lineLabel(lineName(one)), look: look(slot), x: one.episodes };
-  if (!chosen.single) {
-    const text = (i) => `${show(curve.mean[i])} (${show(curve.low[i])} to ${show(curve.high[i])})`;
-    return { ...line, y: curve.mean, low: curve.low, high: curve.high, text };
+  if (chosen.view < 2) {
+    const { rows, mean, low, high } = chosen.view ? curve.all : curve.counted;
+    const seeds = `${rows.length}${rows.length < one.seeds.length ? ` of ${one.seeds.length}` : ""} ${one.seeds.length === 1 ? "seed" : "seeds"}`;
+    const text = (i) => `${show(mean[i])} (${show(low[i])} to ${show(high[i])})`;
+    return { ...line, detail: seeds, y: mean, low, high, text };
   }
   const picked = one.seeds.map((seed, i) => [seed, curve.seeds[i]]).filter(([seed]) => chosen.seeds.has(seed));
   if (!picked.length) return null;
@@ -146,24 +217,20 @@ function curveLine(one, slot) {
   return { ...line, y: rows.length === 1 ? rows[0] : meanOf(rows), faint: rows, text: (i) => picked.map(([seed, row]) => `seed ${seed}: ${show(row[i])}`).join(", ") };
 }
 
-// Shows the curve of one case alone; cells of tables call it.
-function showCase(index) {
+// Shows the curve of one case alone, of the seeds that its cell counts; cells of tables call it.
+function showCase(index, cell) {
   const one = DATA.cases[index];
-  for (const [kind, value] of [["tasks", one.t], ["recipes", one.r], ["settings", one.s]]) chosen[kind] = replace(chosen[kind], value);
+  if (chosen.view === 1) document.querySelector("#curve-controls input[name=curve-view]").click();
   // What was chosen for other cases may be nothing that this one has.
-  if (!one.m.includes(chosen.metric)) document.getElementById("metric").value = chosen.metric = one.m[0];
   if (!one.seeds.some((seed) => chosen.seeds.has(seed))) one.seeds.forEach((seed) => chosen.seeds.add(seed));
-  for (const input of document.querySelectorAll("#curve-controls input[type=checkbox]")) {
-    const set = { task: chosen.tasks, recipe: chosen.recipes, setting: chosen.settings, seed: chosen.seeds }[input.name];
-    if (set) input.checked = set.has(Number(input.value));
-  }
-  drawCurves();
-  document.getElementById("curves").scrollIntoView();
-  document.querySelector("#curve-panels .plot")?.focus({ preventScroll: true });
-}
-
-// The boxes to tick hold on to their set, so it is emptied and not exchanged.
-function replace(set, value) {
-  set.clear();
-  return set.add(value);
+  document.getElementById("preset").value = "";
+  choose([one], one.m.includes(chosen.metric) ? chosen.metric : one.m[0]);
+  const chart = document.querySelector("#curve-panels .chart");
+  const back = () => {
+    cell.scrollIntoView({ block: "center", inline: "nearest" });
+    cell.focus({ preventScroll: true });
+  };
+  chart.prepend(make("button", { type: "button", class: "back", onclick: back }, "Back to the table"));
+  chart.scrollIntoView({ block: "center" });
+  chart.querySelector(".plot").focus({ preventScroll: true });
 }

@@ -14,7 +14,8 @@ async function unpack(text) {
   return new Float32Array(bits.buffer);
 }
 
-// Every case gets its curves: for each metric a row per seed, then the low and the high end of the band.
+// Every case gets its curves: for each metric a row per seed, then the low and the high end of the band of those seeds
+// that the tables count (the first one.n), and, where they are not all, of all.
 function placeCurves(values) {
   let at = 0;
   const next = (length) => values.subarray(at, (at += length));
@@ -23,9 +24,9 @@ function placeCurves(values) {
     one.curves = new Map();
     for (const metric of one.m) {
       const seeds = one.seeds.map(() => next(one.episodes.length));
-      const low = next(one.episodes.length);
-      const high = next(one.episodes.length);
-      one.curves.set(metric, { seeds, low, high, get mean() { return (this.averaged ??= meanOf(seeds)); } });
+      const band = (rows) => ({ rows, low: next(one.episodes.length), high: next(one.episodes.length), get mean() { return (this.averaged ??= meanOf(rows)); } });
+      const counted = band(seeds.slice(0, one.n));
+      one.curves.set(metric, { seeds, counted, all: one.n < seeds.length ? band(seeds) : counted });
     }
   }
 }

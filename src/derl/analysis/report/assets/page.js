@@ -4,8 +4,11 @@ function startCopying() {
   for (const button of document.querySelectorAll("[data-copy]")) {
     button.addEventListener("click", async () => {
       const done = await copy(button.dataset.copy);
-      button.textContent = done ? "Copied" : "Select and copy";
-      setTimeout(() => (button.textContent = "Copy"), 1600);
+      const said = done ? "Copied" : "Select and copy";
+      const label = button.firstChild;
+      label.textContent = said;
+      document.getElementById("said").textContent = done ? `Copied ${button.dataset.copy}` : "Copying is not allowed here: select the command and copy it";
+      setTimeout(() => (label.textContent = "Copy"), 1600);
     });
   }
 }
@@ -19,9 +22,11 @@ async function copy(text) {
     const area = make("textarea", { class: "sr", "aria-hidden": "true" });
     area.value = text;
     document.body.append(area);
+    const before = document.activeElement;
     area.select();
     const done = document.execCommand("copy");
     area.remove();
+    before?.focus({ preventScroll: true });
     return done;
   }
 }

@@ -78,7 +78,7 @@ let pinned = false;
 
 function openCase(cell) {
   hideTip();
-  showCase(Number(cell.dataset.case));
+  showCase(Number(cell.dataset.case), cell);
 }
 
 function showTip(cell, pin = false) {

@@ -1,0 +1,42 @@
+"""What came of each reason, over all differences."""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from derl.analysis.published.explanations import OTHER_NUMBER, Explanation
+from derl.analysis.published.reasons import REASONS
+from derl.analysis.published.verdicts import BY_LUCK, LUCK, Verdict
+
+
+class CountedReason(NamedTuple):
+    """A reason, the differences it concerns, and what came out where its option was run."""
+
+    name: str
+    text: str
+    option: str
+    """What tests it; nothing if nothing does."""
+    concerned: int
+    confirmed: int
+    refuted: int
+    undecided: int
+    """Tested, in too few runs to tell."""
+    untested: int
+
+
+def counted_reasons(judged: Iterable[Verdict]) -> list[CountedReason]:
+    """Every reason there is, whether it concerns a difference or not."""
+    found = [e for v in judged if v.outcome == "differs" for e in v.explanations]
+    known = [(reason.name, reason.text, reason.option_text) for reason in REASONS]
+    rows = [
+        _counted(name, text, option, [e for e in found if e.name == name])
+        for name, text, option in ((LUCK, BY_LUCK, "further seeds"), *known)
+    ]
+    paper = sum(e.kind == "paper" for e in found)
+    text = "The paper has two numbers for one setting, and ours agrees with the other."
+    return [*rows, CountedReason(OTHER_NUMBER, text, "", paper, paper, 0, 0, 0)]
+
+
+def _counted(name: str, text: str, option: str, found: list[Explanation]) -> CountedReason:
+    outcomes = [(e.confirmed, e.undecided) for e in found]
+    counts = [outcomes.count(one) for one in ((True, False), (False, False), (None, True), (None, False))]
+    return CountedReason(name, text, option, len(found), *counts)

@@ -1,0 +1,88 @@
+"""Why numbers differ: every reason with what came of its test, and every difference with its reasons."""
+
+from collections.abc import Sequence
+
+from derl.analysis.published.counted import CountedReason
+from derl.analysis.published.explanations import STANDINGS, Standing
+from derl.analysis.report.html import Html, grouped, h, join, number, plural
+from derl.analysis.report.model import Number, Table
+from derl.analysis.report.names import setting_label
+
+HEADS = {
+    "explained": "explained",
+    "possible": "not explained yet",
+    "refuted": "not explained, though all reasons were tested",
+    "none": "not explained, and no reason known",
+}
+REASON_COLUMNS = ("Reason", "Tested by", "Concerns", "Is it", "Is not", "Too few runs", "Not tested")
+
+
+def differences_section(tables: Sequence[Table], reasons: Sequence[CountedReason], luck: str) -> Html:
+    """The reasons, and the differences by how well they are explained. `luck` says how many luck alone would make."""
+    found = [(table, row, column, n) for table in tables for (row, column), n in table.numbers.items() if n.standing]
+    if not found:
+        return h("p", "No number differs.")
+    folds = []
+    for standing in STANDINGS:
+        there = [one for one in found if one[3].standing == standing]
+        if there:
+            summary = h("summary", h("b", grouped(len(there))), f" {HEADS[standing]}")
+            folds.append(h("details", summary, h("p", _meaning(standing), class_="note"), _listed(there, standing)))
+    shown = [reason for reason in reasons if reason.concerned]
+    return join(
+        h("p", luck) if luck else None,
+        h("div", folds, class_="folds"),
+        shown and join(h("h3", "What the reasons are worth"), _reasons(shown)),
+    )
+
+
+def _meaning(standing: Standing) -> str:
+    text = STANDINGS[standing]
+    return text[0].upper() + text[1:] + "."
+
+
+def _listed(found: Sequence[tuple[Table, str, str, Number]], standing: str) -> Html:
+    rows = [
+        h(
+            "tr",
+            h("th", _where(table, row, column), scope="row"),
+            h("td", number(n.ours)),
+            h("td", number(n.published)),
+            h("td", [h("div", line) for line in n.reason.split("\n")]),
+        )
+        for table, row, column, n in found
+    ]
+    return _boxed(f"Differences {HEADS[standing]}", ("Where", "Ours", "Published", "Why"), rows, "differences")
+
+
+def _where(table: Table, row: str, column: str) -> Html:
+    value = f"{table.swept} = {column}" if table.swept else column
+    title = table.title.removesuffix(" (Table 1)")
+    return join(f"{row}, {setting_label(value) if table.swept else value}", h("div", title, class_="note"))
+
+
+def _reasons(reasons: Sequence[CountedReason]) -> Html:
+    rows = [
+        h(
+            "tr",
+            h("th", reason.name, h("div", reason.text, class_="note"), scope="row"),
+            h("td", h("code", reason.option) if "=" in reason.option else reason.option or "–"),
+            [h("td", count) for count in reason[3:]],
+        )
+        for reason in reasons
+    ]
+    return _boxed("Reasons for differences", REASON_COLUMNS, rows, "reasons")
+
+
+def _boxed(caption: str, columns: Sequence[str], rows: Sequence[Html], kind: str) -> Html:
+    head = h("tr", [h("th", name, scope="col") for name in columns])
+    table = h(
+        "table", h("caption", caption, class_="sr"), h("thead", head), h("tbody", list(rows)), class_=f"plain {kind}"
+    )
+    return h("div", table, class_="scroll", role="region", aria_label=caption, tabindex="0")
+
+
+def explained_by(reasons: Sequence[CountedReason]) -> str:
+    """What explains how many differences. A difference can have more than one explanation."""
+    counts = [f"{plural(reason.confirmed, 'time')} {reason.name}" for reason in reasons if reason.confirmed]
+    return ", ".join(counts)
