@@ -240,20 +240,6 @@ def test_a_disk_that_fills_up_ends_the_sweep_and_keeps_what_is_saved(tmp_path, m
     sweep._end()
 
 
-def test_begun_jobs_of_modules_that_are_not_loaded_are_left_alone(tmp_path):
-    """Another sweep in the same store must not take the checkpoint of one whose tasks it does not know."""
-    job = plan(members_of(experiment().members()), workers=1)[0]
-    mine, other = to_data(job), to_data(job)
-    mine["members"][0][2], other["members"][0][0] = "Labyrinth-3", "an older version's address"
-    for name, data in (("mine", mine), ("other", other)):
-        (tmp_path / "jobs" / name).mkdir(parents=True)
-        (tmp_path / "jobs" / name / "job.json").write_text(json.dumps(data))
-    sweep = Sweep(experiment(), tmp_path, workers=1)
-    sweep._tidy()
-    sweep._end()
-    assert [folder.name for folder in (tmp_path / "jobs").iterdir()] == ["mine"]
-
-
 ORPHAN = """
 import json, os, subprocess, sys
 command = [sys.executable, "-m", "derl.experiments.worker", sys.argv[1], "any", "600"]
@@ -323,10 +309,11 @@ def test_the_time_left_counts_only_what_this_sitting_did(tmp_path):
     """A job resumed at nine tenths has a tenth left, whatever that took before."""
     sweep = Sweep(experiment(), tmp_path, workers=1)
     (job,) = sweep.waiting
-    sweep.waiting, sweep._begun = [], time.monotonic() - 10.0
+    sweep.waiting = []
     worker = object.__new__(Worker)
-    worker.job, worker.steps, worker.begun_at = job, 0, 0
+    worker.job, worker.steps, worker.begun_at, worker._began = job, 0, 0, None
     worker.heard(int(job.steps * 0.9))
+    worker._began = time.monotonic() - 10.0
     worker.heard(int(job.steps * 0.95))
     sweep.workers = [worker]
     left = sweep.progress().seconds_left

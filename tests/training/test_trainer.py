@@ -298,7 +298,7 @@ def test_an_interruption_before_the_training_says_how_to_go_on(tmp_path, monkeyp
         raise KeyboardInterrupt
 
     monkeypatch.setattr(Population, "compile", interrupted)
-    with pytest.raises(Interrupted, match=r"before the training; continue with: derl resume .*run$"):
+    with pytest.raises(Interrupted, match=r"before training began; continue with: derl resume .*run$"):
         derl.train("DeepSea-5", "a2c", seeds=3, cores=1, population_size=2, out=tmp_path / "run", **SMALL)
     # Nothing was saved yet but what is to be done, and in which groups.
     assert RunFolder(tmp_path / "run").group_size() == 2

@@ -93,13 +93,15 @@ def prune_runs(command: StoreCommand) -> None:
     for row in found.failures.iter_rows(named=True):
         name = f"{row['recipe']} on {row['task']} {row['setting']} seed {row['seed']}"
         console.print(f"failed: {escape(name)}: {escape(row['error'])}", soft_wrap=True)
-    if not command.dry_run and (found.runs or len(found.failures)):
+    for folder in found.jobs:
+        console.print(f"begun by another version: {folder}", soft_wrap=True, markup=False)
+    if not command.dry_run and (found.runs or len(found.failures) or found.jobs):
         prune(Store(command.store), found)
     seconds = duration(sum(run.seconds for run in found.runs))
     word = "would be removed" if command.dry_run else "removed"
     console.print(
         f"{counted(len(found.runs), 'run')} of older engines ({seconds} of core time) and "
-        f"{counted(len(found.failures), 'failure')} of other "
+        f"{counted(len(found.failures), 'failure')} and {counted(len(found.jobs), 'checkpoint')} of other "
         f"versions {word}",
         soft_wrap=True,
     )

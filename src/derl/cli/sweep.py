@@ -28,7 +28,7 @@ from derl.experiments.remaining import Plan, finished, make_plan
 from derl.experiments.store import Store
 from derl.experiments.sweep import Sweep, SweepProgress
 
-STORE = Path(os.environ.get("DERL_STORE", "derl-store"))
+STORE = Path(os.environ.get("DERL_STORE") or "derl-store")
 
 
 @dataclasses.dataclass(frozen=True)

@@ -2,9 +2,10 @@
 
 import contextlib
 import json
+import re
 import shutil
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence, Set
 from pathlib import Path
 
 import polars as pl
@@ -20,7 +21,9 @@ from derl.training.folder import CHECKPOINT, RunFolder
 from derl.training.trainer import Progress, Trainer
 from derl.training.version import ENGINE, code_version
 
-JOBS, RECIPE = "jobs", "job.json"
+JOBS, DESCRIPTION = "jobs", "job.json"
+UNREADABLE = (DerlError, ValueError, KeyError, TypeError, AttributeError, OSError)
+"""What reading a job may raise: it is damaged, somebody else's file, or from another version of derl."""
 
 
 def to_data(job: Job) -> dict:
@@ -48,24 +51,50 @@ def job_folder(store: Path, job: Job) -> RunFolder:
 
 def begun_jobs(store: Path) -> Iterator[Job]:
     """Jobs that were begun and not finished, as far as this version of derl can resume them."""
-    for path in sorted((store / JOBS).glob(f"*/{RECIPE}")):
+    for path in sorted((store / JOBS).glob(f"*/{DESCRIPTION}")):
         try:
-            job = from_data(json.loads(path.read_text()))
-        except (DerlError, ValueError, KeyError, TypeError, AttributeError, OSError):
+            job = read_job(path.parent)
+        except UNREADABLE:
             continue
         if (path.parent / CHECKPOINT).exists() and job.name == path.parent.name:
             yield job
 
 
-def names_unknown(folder: Path) -> bool:
-    """Whether a job's folder names recipes or tasks that are not there; a module that was not loaded may have them."""
-    try:
-        from_data(json.loads((folder / RECIPE).read_text()))
-    except UnknownNameError:
-        return True
-    except (DerlError, ValueError, KeyError, TypeError, AttributeError, OSError):
-        return False
-    return False
+def read_job(folder: Path) -> Job:
+    """The job of a folder. Raises what is in `UNREADABLE`."""
+    return from_data(json.loads((folder / DESCRIPTION).read_text()))
+
+
+def tidy(store: Path, kept: Set[str], stored: Set[str]) -> None:
+    """Remove the traces of jobs that nobody will resume, because all their runs are in the store.
+
+    Nothing else: what cannot be read may be from another version, which `derl store prune` is for, or not a job at all.
+    """
+    for folder in (store / JOBS).glob("*"):
+        try:
+            job = read_job(folder)
+        except UNREADABLE:
+            continue
+        if folder.name == job.name and folder.name not in kept and all(m.key in stored for m in job.members):
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def outdated_jobs(store: Path) -> list[Path]:
+    """The folders of jobs that this version of derl cannot resume.
+
+    Not those that name recipes or tasks that are not there: a module that was not loaded may have them.
+    """
+    found = []
+    for folder in sorted((store / JOBS).glob("*")):
+        if not (folder / DESCRIPTION).is_file() or not re.fullmatch("[0-9a-f]{16}", folder.name):
+            continue
+        try:
+            read_job(folder)
+        except (UnknownNameError, OSError):
+            continue
+        except UNREADABLE:
+            found.append(folder)
+    return found
 
 
 def entry_of(member: Member, seconds: float = 0.0) -> Entry:
@@ -125,7 +154,7 @@ def execute(store: Path, job: Job, show: Callable[[Progress], None], checkpoint_
         folder.lock()
     with folder.held():
         with as_write_error():
-            write_atomically(folder.path / RECIPE, json.dumps(to_data(job)).encode())
+            write_atomically(folder.path / DESCRIPTION, json.dumps(to_data(job)).encode())
         trainer = begin(job, folder, checkpoint_seconds)
         frame = trainer.train(show)
         with as_write_error():
@@ -144,12 +173,21 @@ def begin(job: Job, folder: RunFolder, checkpoint_seconds: float) -> Trainer:
     try:
         trainer.resume()
     except DerlError:
-        # A damaged checkpoint costs time, not results. It is kept beside until the job is done: hours may be in it.
+        # A damaged checkpoint costs time, not results.
         with as_write_error():
-            folder.checkpoint.replace(folder.checkpoint.with_suffix(".unusable"))
+            set_aside(folder)
         trainer = fresh()
         trainer.start()
     return trainer
+
+
+def set_aside(folder: RunFolder) -> bool:
+    """Keep a checkpoint that is of no use beside the job until that is done, for hours may be in it; False if none."""
+    try:
+        folder.checkpoint.replace(folder.checkpoint.with_suffix(".unusable"))
+    except FileNotFoundError:
+        return False
+    return True
 
 
 def enter(store: Path, job: Job, frame: pl.DataFrame, seconds: float) -> None:

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,10 @@ from derl.experiments.jobs import to_data
 from derl.experiments.machine import WORKER
 from derl.experiments.planner import Job
 
+PATIENCE = 5.0
+"""So many seconds a process has to end after it has closed its output."""
+STOPPED = 130
+"""The exit code of a worker that was told to stop, and has saved."""
 Event = tuple["Worker", dict[str, Any] | None]
 """Who says what; None means that it has ended."""
 
@@ -34,6 +39,7 @@ class Worker:
         events: "queue.Queue[Event]",
     ):
         self.core, self.steps, self.begun_at, self.ready = core, 0, 0, False
+        self._began: float | None = None
         self.job: Job | None = None
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 (it lives as long as the process)
         command = [
@@ -63,13 +69,25 @@ class Worker:
         # The pipe may be closed under this thread when the sweep ends.
         with contextlib.suppress(ValueError, OSError):
             for line in self.process.stdout:
-                self._events.put((self, json.loads(line)))
+                self._hear(line)
         self._events.put((self, None))
+
+    def _hear(self, line: str) -> None:
+        """Pass a message on. What Python prints on its way up, before the worker has its output to itself, is none."""
+        try:
+            message = json.loads(line)
+        except ValueError:
+            message = None
+        if isinstance(message, dict):
+            self._events.put((self, message))
+        else:
+            self._errors.write(line.encode())
+            self._errors.flush()
 
     def give(self, job: Job) -> None:
         """Have it do a job."""
         assert self.process.stdin is not None
-        self.job, self.steps = job, 0
+        self.job, self.steps, self.begun_at, self._began = job, 0, 0, None
         try:
             self.process.stdin.write(json.dumps(to_data(job)) + "\n")
             self.process.stdin.flush()
@@ -79,9 +97,24 @@ class Worker:
 
     def heard(self, steps: int) -> None:
         """Note how far its job is; the first time, where it began: a checkpoint may have been there."""
-        if self.steps == 0:
-            self.begun_at = steps
+        if self._began is None:
+            self.begun_at, self._began = steps, time.monotonic()
         self.steps = steps
+
+    @property
+    def seconds(self) -> float:
+        """How long it has trained its job; compilation, before it is first heard of, does not count."""
+        return 0.0 if self.job is None or self._began is None else time.monotonic() - self._began
+
+    @property
+    def left(self) -> float:
+        """How long the rest of its job was expected to take."""
+        return 0.0 if self.job is None else self.job.seconds * (1 - self.steps / max(self.job.steps, 1))
+
+    @property
+    def skipped(self) -> float:
+        """How long what earlier sittings did of its job was expected to take."""
+        return 0.0 if self.job is None else self.job.seconds * self.begun_at / max(self.job.steps, 1)
 
     def stop(self) -> None:
         """Ask it to save and end."""
@@ -97,20 +130,29 @@ class Worker:
 
     def wait(self, patience: float = 60.0) -> None:
         """Wait until it has ended, by force if it takes too long."""
-        try:
-            self.process.wait(patience)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait()
+        self._end_of_process(patience)
         self._hang_up()
         for stream in (self.process.stdout, self._errors):
             with contextlib.suppress(OSError):
                 if stream is not None:
                     stream.close()
 
+    def _end_of_process(self, patience: float) -> None:
+        """Whoever has closed its output is as good as dead, but may take for ever to end."""
+        try:
+            self.process.wait(patience)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+
+    @property
+    def saved(self) -> bool:
+        """Whether it has ended as it was asked to, which it does once it has saved."""
+        return self.process.returncode in (0, STOPPED)
+
     def last_words(self) -> str:
         """How it ended, and the last line it wrote to its standard error, which need not have to do with it."""
-        self.process.wait()
+        self._end_of_process(PATIENCE)
         self._errors.seek(0)
         lines = self._errors.read().decode(errors="replace").strip().splitlines()
         return how_it_ended(self.process.returncode) + (f"; its last line: {lines[-1][:300]}" if lines else "")

@@ -1,5 +1,7 @@
 """What a store holds that no experiment of this version will ask for again: results and failures of older versions."""
 
+import shutil
+from pathlib import Path
 from typing import NamedTuple
 
 import polars as pl
@@ -7,6 +9,7 @@ import polars as pl
 from derl.core.errors import DerlError
 from derl.experiments.cases import case_of
 from derl.experiments.identity import config_key, seed_key
+from derl.experiments.jobs import outdated_jobs
 from derl.experiments.store import Entry, Store
 from derl.training.version import ENGINE
 
@@ -16,20 +19,25 @@ class Leftovers(NamedTuple):
 
     runs: list[Entry]
     failures: pl.DataFrame
+    jobs: list[Path]
+    """The folders of jobs that were begun and cannot be resumed."""
 
 
 def leftovers(store: Store) -> Leftovers:
-    """Runs of older engines, and failures of runs that would not be made again as they were.
+    """Runs of older engines, and failures and checkpoints of runs that would not be made again as they were.
 
     Runs go by the engine's number alone. Their content address would tell more, but takes a module of the user's for an
     older version if it is not loaded; a failure lost by that is a line of text, a run may be hours.
     """
-    return Leftovers([run for run in store.entries() if run.engine < ENGINE], failures(store)[1])
+    runs = [run for run in store.entries() if run.engine < ENGINE]
+    return Leftovers(runs, failures(store)[1], outdated_jobs(store.path))
 
 
 def prune(store: Store, found: Leftovers) -> None:
     """Remove them."""
     store.remove([run.key for run in found.runs], found.failures["key"].to_list())
+    for folder in found.jobs:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def failures(store: Store) -> tuple[pl.DataFrame, pl.DataFrame]:

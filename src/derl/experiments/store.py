@@ -156,6 +156,12 @@ class Store:
             db.executemany(f"INSERT OR IGNORE INTO runs VALUES ({','.join('?' * 13)})", rows)
             db.executemany("DELETE FROM failures WHERE key = ?", [(entry.key,) for entry in entries])
 
+    def check_writable(self) -> None:
+        """Raise now if runs could not be entered later: the file may be somebody else's, in a folder that is not."""
+        with self.transaction() as db:
+            # The same value again. To begin a transaction alone would do for a file that can only be read.
+            db.execute(f"PRAGMA user_version = {SCHEMA}")
+
     def add_failures(self, entries: Sequence[Entry], error: str) -> None:
         """Note runs that could not be finished, and why."""
         with self.transaction() as db:

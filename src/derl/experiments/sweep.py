@@ -13,11 +13,11 @@ from typing import Any
 from derl.core.errors import DerlError, require
 from derl.core.files import try_lock
 from derl.experiments.experiment import Experiment
-from derl.experiments.jobs import JOBS, begun_jobs, entry_of, halves, job_folder, names_unknown
+from derl.experiments.jobs import entry_of, halves, job_folder, set_aside, share_done, tidy
 from derl.experiments.machine import accelerator, enough_room, quiet_cores, try_writing
 from derl.experiments.planner import Job
 from derl.experiments.pool import Event, Worker
-from derl.experiments.remaining import make_plan
+from derl.experiments.remaining import COMPILE_SECONDS, make_plan
 from derl.experiments.store import Store
 from derl.training.signals import stopped_by_signals
 from derl.training.trainer import Interrupted
@@ -67,23 +67,25 @@ class Sweep:
         self._lock = claim(self.path)
         try:
             try_writing(self.path)
+            self.store.check_writable()
             self.plan = make_plan(experiment, self.path, workers)
         except BaseException:
             os.close(self._lock)
             self.store.close()
             raise
         self.waiting = list(self.plan.jobs)
-        self.attempts: dict[str, int] = {}
+        self.attempts: dict[str, tuple[int, float]] = {}
+        """By job: how often it was tried without getting further, and how far that is."""
         self.idle_deaths = 0
+        self.unsaved = ""
         self.failed: dict[str, str] = {}
         self.finished = 0
         self.events: queue.Queue[Event] = queue.Queue()
         self.workers: list[Worker] = []
         self._stop = threading.Event()
         self._steps_done, self._steps_here, self._begun, self._shown = 0, 0, time.monotonic(), 0.0
-        self._skipped = 0.0
+        self._trained, self._worth = 0.0, 0.0
         self._total_steps = sum(job.steps for job in self.plan.jobs)
-        self._expected = sum(job.seconds for job in self.plan.jobs)
 
     def run(self) -> dict[str, str]:
         """Run everything that is left; the value is what failed, with the reason. Ctrl-C raises `Interrupted`."""
@@ -96,13 +98,19 @@ class Sweep:
                     self._start(str(core))
                 while self._busy() and not self._stop.is_set():
                     self._handle()
-                if self._stop.is_set():
-                    done = f"{self.plan.found + self.finished} of {self.plan.runs} runs"
-                    raise Interrupted(f"interrupted with {done} done, all saved; continue with the same command")
                 self._tidy()
             finally:
                 self._end()
+        if self._stop.is_set():
+            raise Interrupted(self._farewell())
         return self.failed
+
+    def _farewell(self) -> str:
+        """What is said of a sweep that was stopped, when all workers have ended and it is known what they saved."""
+        done = f"interrupted with {self.plan.found + self.finished} of {self.plan.runs} runs done"
+        if self.unsaved:
+            return f"{done}; what was trained since the last checkpoint is lost: {self.unsaved}"
+        return f"{done}, all saved; continue with the same command"
 
     def _busy(self) -> bool:
         return bool(self.waiting) or any(worker.job is not None for worker in self.workers)
@@ -149,7 +157,8 @@ class Sweep:
         self.finished += len(self.plan.new(job))
         self._steps_done += job.steps
         self._steps_here += job.steps - worker.begun_at
-        self._skipped += job.seconds * worker.begun_at / max(job.steps, 1)
+        self._trained += worker.seconds
+        self._worth += job.seconds - worker.skipped
 
     def _next(self) -> None:
         """Give every worker that has nothing to do the next job."""
@@ -161,9 +170,14 @@ class Sweep:
         """Try the runs of a job that cannot be done in two halves: one of them, or all together, may be at fault."""
         # If it is the disk, the next job would fail as well, and its checkpoint is worth keeping.
         enough_room(self.path)
+        folder = job_folder(self.path, job)
         if len(job.members) > 1:
-            shutil.rmtree(job_folder(self.path, job).path, ignore_errors=True)
+            shutil.rmtree(folder.path, ignore_errors=True)
             self.waiting += halves(job, self.plan.new(job))
+        elif set_aside(folder):
+            # The checkpoint it began from may be the reason: once more, from the beginning.
+            self.attempts.pop(job.name, None)
+            self.waiting.insert(0, job)
         else:
             self._give_up(job, error)
 
@@ -173,14 +187,17 @@ class Sweep:
         words, job = worker.last_words(), worker.job
         worker.wait()
         if job is None:
-            self.idle_deaths += 1
+            self.idle_deaths += not worker.ready
             require(self.idle_deaths < ATTEMPTS, f"worker processes die before they begin: {words}")
         elif self.store.keys() >= {member.key for member in job.members}:
             # It died when all was done, before it could say so.
             self._count(worker, job)
         else:
-            self.attempts[job.name] = self.attempts.get(job.name, 0) + 1
-            if self.attempts[job.name] < ATTEMPTS:
+            # Who gets further each time is not to blame: somebody else kills it.
+            tries, reached = self.attempts.get(job.name, (0, 0.0))
+            share = share_done(self.path, job)
+            self.attempts[job.name] = (1 if share > reached else tries + 1, share)
+            if self.attempts[job.name][0] < ATTEMPTS:
                 self.waiting.insert(0, job)
             else:
                 self._retry(job, f"its process died {ATTEMPTS} times ({words})")
@@ -193,33 +210,13 @@ class Sweep:
         self.failed |= {member.key: error for member in job.members}
 
     def _tidy(self) -> None:
-        """Remove the traces of jobs that nobody will resume, because their runs are in the store or changed.
-
-        What names parts that are not loaded here is somebody's who loads them.
-        """
-        kept = {job.name for job in self.plan.jobs}
-        stored = self.store.keys()
-        jobs = {job.name: job for job in begun_jobs(self.path)}
-        for folder in (self.path / JOBS).glob("*"):
-            job = jobs.get(folder.name)
-            useless = not names_unknown(folder) if job is None else all(m.key in stored for m in job.members)
-            if folder.name not in kept and useless:
-                shutil.rmtree(folder, ignore_errors=True)
+        tidy(self.path, {job.name for job in self.plan.jobs}, self.store.keys())
 
     def progress(self) -> SweepProgress:
         """How far it is."""
         steps = self._steps_done + sum(worker.steps for worker in self.workers)
         # What earlier sittings did of a job says nothing about how fast this one is.
         here = self._steps_here + sum(worker.steps - worker.begun_at for worker in self.workers)
-        skipped = self._skipped + sum(w.job.seconds * w.begun_at / max(w.job.steps, 1) for w in self.workers if w.job)
-        elapsed = time.monotonic() - self._begun
-        # Time is left in proportion to expected seconds, not steps: a step of PPO is not a step of A2C.
-        waiting = sum(job.seconds for job in self.waiting)
-        under_way = sum(w.job.seconds * (1 - w.steps / max(w.job.steps, 1)) for w in self.workers if w.job is not None)
-        done = self._expected - waiting - under_way - skipped
-        left = (waiting + under_way) / self.plan.workers
-        if done > 0.02 * self._expected:
-            left = elapsed * (waiting + under_way) / done
         return SweepProgress(
             runs=self.plan.runs,
             done=self.plan.found + self.finished,
@@ -228,9 +225,18 @@ class Sweep:
             running=tuple(w.job.title for w in self.workers if w.job is not None),
             steps=steps,
             total_steps=self._total_steps,
-            steps_per_second=here / max(elapsed, 1e-9),
-            seconds_left=left,
+            steps_per_second=here / max(time.monotonic() - self._begun, 1e-9),
+            seconds_left=self._seconds_left(),
         )
+
+    def _seconds_left(self) -> float:
+        """Expected seconds, not steps, tell how much is left: a step of PPO is not a step of A2C."""
+        busy = [worker for worker in self.workers if worker.job is not None]
+        rest = [*(worker.left for worker in busy), *(self.plan.left(job) for job in self.waiting)]
+        trained = self._trained + sum(worker.seconds for worker in busy)
+        worth = self._worth + sum(w.job.seconds - w.left - w.skipped for w in busy if w.job is not None)
+        compiling = COMPILE_SECONDS if busy and trained == 0.0 else 0.0
+        return compiling + seconds_left(rest, self.plan.workers, trained, worth)
 
     def _end(self) -> None:
         """Have all workers save and end."""
@@ -238,8 +244,26 @@ class Sweep:
             worker.stop()
         for worker in self.workers:
             worker.wait()
+        while not self.events.empty():
+            _, message = self.events.get()
+            if message is not None and message.get("unsaved"):
+                self.unsaved = message["error"]
+        if not self.unsaved and any(worker.job is not None and not worker.saved for worker in self.workers):
+            self.unsaved = "a worker process did not end by itself"
         os.close(self._lock)
         self.store.close()
+
+
+def seconds_left(rest: Sequence[float], workers: int, trained: float, worth: float) -> float:
+    """How long jobs take that were expected to take `rest`: as long as the longest, or all of them shared out.
+
+    So far workers have trained for so many seconds what was expected to take `worth`; before they have done much of
+    it, what was expected is the better guess.
+    """
+    if not rest:
+        return 0.0
+    slower = trained / worth if worth > 0.02 * (worth + sum(rest)) else 1.0
+    return slower * max(max(rest), sum(rest) / workers)
 
 
 def claim(path: Path, patience: float = 20.0) -> int:

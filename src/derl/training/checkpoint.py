@@ -21,6 +21,8 @@ from derl.core.files import write_atomically
 
 FORMAT = "derl-checkpoint"
 VERSION = 2
+ATTACHED = "attached"
+"""The name of what lies beside the state in a checkpoint: bytes that have to be of the same moment."""
 
 
 def flatten(tree: Any) -> dict[str, Any]:
@@ -63,9 +65,10 @@ def whole(value: np.ndarray, length: int) -> np.ndarray:
     return np.pad(value, missing)
 
 
-def save_checkpoint(path: Path, tree: Any, metadata: dict[str, Any]) -> None:
-    """Write every array of `tree`, and `metadata` (anything JSON can hold)."""
+def save_checkpoint(path: Path, tree: Any, metadata: dict[str, Any], attached: bytes = b"") -> None:
+    """Write every array of `tree`, `metadata` (anything JSON can hold), and some bytes."""
     arrays = {name: to_numpy(leaf) for name, leaf in flatten(tree).items()}
+    arrays |= {ATTACHED: np.frombuffer(attached, np.uint8)} if attached else {}
     kept = {name: filled(value) for name, value in arrays.items()}
     lengths = {name: value.shape[1] for name, value in arrays.items() if value.shape != kept[name].shape}
     header = {"format": FORMAT, "version": str(VERSION), "metadata": json.dumps(metadata)}
@@ -124,7 +127,7 @@ def load_checkpoint(path: Path, template: Any) -> tuple[Any, dict[str, Any]]:
     expected = flatten(template)
     with _opened(path) as file:
         header = _header(path, file)
-        names, sums = set(file.keys()), _checksums(path, header)
+        names, sums = set(file.keys()) - {ATTACHED}, _checksums(path, header)
         if names != set(expected):
             odd = sorted(names ^ set(expected))[0]
             raise DerlError(f"{path} belongs to another configuration or version of derl (it differs at {odd})")
@@ -136,6 +139,16 @@ def load_checkpoint(path: Path, template: Any) -> tuple[Any, dict[str, Any]]:
         values |= {name: whole(values[name], length) for name, length in lengths.items()}
         leaves = [_restore(path, name, values[name], leaf) for name, leaf in expected.items()]
         return jax.tree.unflatten(jax.tree.structure(template), leaves), json.loads(header["metadata"])
+
+
+def read_attached(path: Path) -> bytes:
+    """The bytes that were saved with a checkpoint; none if there are none."""
+    with _opened(path) as file:
+        sums = _checksums(path, _header(path, file))
+        data = file.get_tensor(ATTACHED).tobytes() if ATTACHED in file.keys() else b""  # noqa: SIM118 (no mapping)
+    if data and sums.get(ATTACHED) != checksum(data):
+        raise DerlError(f"{path} is damaged (its results are not what was written); nothing was changed")
+    return data
 
 
 def _restore(path: Path, name: str, value: np.ndarray, leaf: Any) -> Any:

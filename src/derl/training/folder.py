@@ -14,7 +14,7 @@ import polars as pl
 from derl.core.errors import DerlError, UnknownNameError, require
 from derl.core.files import LOCK, try_lock, write_atomically
 from derl.envs.base import AnyEnvironment
-from derl.training.checkpoint import read_metadata
+from derl.training.checkpoint import read_attached, read_metadata
 from derl.training.config import Config
 from derl.training.objects import described, made_again
 from derl.training.seeds import check_seeds
@@ -146,11 +146,22 @@ class RunFolder:
             os.close(self._lock)
             self._lock = None
 
-    def write_results(self, frame: pl.DataFrame) -> None:
-        """Replace the results."""
+    def write_results(self, frame: pl.DataFrame) -> bytes:
+        """Replace the results; the value is what was written."""
         buffer = io.BytesIO()
         frame.write_parquet(buffer)
         write_atomically(self.results, buffer.getvalue())
+        return buffer.getvalue()
+
+    def results_of_checkpoint(self, rows: int) -> pl.DataFrame:
+        """The first `rows` results, as they were when the checkpoint was written.
+
+        It holds them itself: the file beside it has no checksum, and may be newer or damaged.
+        """
+        attached = read_attached(self.checkpoint)
+        frame = pl.read_parquet(io.BytesIO(attached)) if attached else self.read_results()
+        require(len(frame) >= rows, f"{self.results} lacks results its checkpoint has; restore it or start anew")
+        return frame.head(rows)
 
     def read_results(self) -> pl.DataFrame:
         """The results so far."""

@@ -137,10 +137,7 @@ class Trainer:
         check_runs(self.folder.checkpoint, metadata, self.runs)
         self.load(*load_checkpoint(self.folder.checkpoint, self.template()))
         if metadata["rows"]:
-            rows = self.folder.read_results().head(metadata["rows"]).to_dicts()
-            if len(rows) < metadata["rows"]:
-                raise DerlError(f"{self.folder.results} lacks results its checkpoint has; restore it or start anew")
-            self.rows = rows
+            self.rows = self.folder.results_of_checkpoint(metadata["rows"]).to_dicts()
 
     def template(self) -> RunState:
         """The shapes of the state of all runs."""
@@ -171,16 +168,15 @@ class Trainer:
         """Write results, then the checkpoint that counts them."""
         if self.folder is None:
             return
-        self.folder.write_results(self.frame())
+        written = self.folder.write_results(self.frame())
         metadata = {
             "clock": self.clock,
             "read_at": self.read_at,
             "rows": len(self.rows),
-            "group_size": self.group_size,
             "core_seconds": self.core_seconds,
             "runs": fingerprint(self.runs),
         }
-        save_checkpoint(self.folder.checkpoint, self.merged(), metadata)
+        save_checkpoint(self.folder.checkpoint, self.merged(), metadata, written)
 
     def frame(self) -> pl.DataFrame:
         """All evaluations so far, one row per run and evaluation."""
@@ -212,7 +208,7 @@ class Trainer:
         except KeyboardInterrupt:
             self._stop.set()
         if self._stop.is_set():
-            raise self._interrupted("interrupted before the training")
+            raise self._interrupted("interrupted before training began")
 
     def _loop(self, pool: ThreadPoolExecutor, show: Callable[[Progress], None]) -> None:
         piece, saved, begun, start_clock = 1, time.monotonic(), None, self.clock
