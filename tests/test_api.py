@@ -1,14 +1,17 @@
 """What Python users meet: mistakes that are told in one line, and results that show themselves in one."""
 
 import dataclasses
+import importlib
 
 import numpy as np
 import pytest
 from analysis.trained import tiny_run
+from polars.testing import assert_frame_equal
 
 import derl
 from derl.api import plain_seeds
 from derl.core.errors import DerlError
+from derl.experiments.experiment import from_data
 
 
 @pytest.mark.parametrize(
@@ -39,3 +42,35 @@ def test_a_result_shows_itself_in_one_line():
     text = repr(result)
     assert text == f"<Result of dea2c-count on DeepSea-5: 4 runs, 3 evaluations, in {result.folder.path}>"
     assert repr(dataclasses.replace(result, folder=None)).endswith("3 evaluations>")
+
+
+def test_a_sweep_in_python_is_run_once(tmp_path):
+    """From a dictionary, a file or an object: the same runs, and what is in the store is not run again."""
+    spec = {"tasks": ["DeepSea-4"], "recipes": ["a2c"], "seeds": 2, "protocol": {"episodes": 40, "evaluate_every": 20}}
+    shown = []
+    first = derl.sweep(spec, tmp_path / "store", workers=1, show=shown.append)
+    assert (first["seed"].unique().to_list(), first["evaluation"].max()) == ([0, 1], 2)
+    assert shown
+    assert (shown[-1].done, shown[-1].runs) == (2, 2)
+    (tmp_path / "spec.toml").write_text(
+        'tasks = ["DeepSea-4"]\nrecipes = ["a2c"]\nseeds = 2\n[protocol]\nepisodes = 40\nevaluate_every = 20\n'
+    )
+    for same in (spec, tmp_path / "spec.toml", from_data(spec, "mine")):
+        assert_frame_equal(derl.sweep(same, tmp_path / "store", show=lambda p: pytest.fail("run again")), first)
+    with pytest.raises(DerlError, match="a2c-cuont"):
+        derl.sweep({**spec, "recipes": ["a2c-cuont"]}, tmp_path / "store")
+
+
+def test_workers_of_a_sweep_load_modules(tmp_path, monkeypatch):
+    (tmp_path / "shallow.py").write_text(
+        "import derl\nfrom derl.envs.deep_sea import DeepSea\n"
+        "class Shallow(DeepSea):\n"
+        "    @property\n    def name(self):\n        return f'Shallow-{self.size}'\n"
+        "derl.register('Shallow-3', Shallow)\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    importlib.import_module("shallow")
+    spec = {"tasks": ["Shallow-3"], "recipes": ["a2c"], "seeds": 1, "protocol": {"episodes": 20, "evaluate_every": 20}}
+    frame = derl.sweep(spec, tmp_path / "store", workers=1, modules=["shallow"])
+    assert frame["task"].unique().to_list() == ["Shallow-3"]

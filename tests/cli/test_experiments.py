@@ -216,10 +216,10 @@ def test_what_older_versions_left_is_shown_apart_and_removed(done, tmp_path, cap
     assert code == 0
     assert "a2c on DeepSea-4" in out
     assert "seed 8: no [luck]" in out
-    assert "0 runs of older engines (0:00 of core time) and 2 failures of other versions would be removed" in out
+    assert "0 runs of older engines (0:00 of core time), 2 failures and 0 checkpoints of other versions would be removed" in out
     assert len(Store(folder, read_only=True).failures()) == 3
     code, out = run(capsys, "store", "prune", "--store", folder)
-    assert "2 failures of other versions removed" in out
+    assert "2 failures and 0 checkpoints of other versions removed" in out
     assert Store(folder, read_only=True).failures()["seed"].to_list() == [7]
 
     # The engine moves on: its runs are old now, and a newer one's would not be.

@@ -288,3 +288,24 @@ def test_a_foreign_file_is_refused(tmp_path):
     (tmp_path / "x.parquet").write_text("no")
     with pytest.raises(DerlError, match="cannot be read"):
         read_results([tmp_path])
+
+
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        (lambda f: f.drop("steps"), "steps should be a column of Int64, and is Null"),
+        (lambda f: f.drop("failed_at_step"), "failed_at_step should be a column of Int64"),
+        (lambda f: f.with_columns(pl.lit("x").alias("return")), "return should be a column of Float64, and is String"),
+        (lambda f: f.with_columns(pl.lit(None, pl.Int64).alias("seed")), "seed is empty in some rows"),
+        (lambda f: f.with_columns(pl.lit(1.5).alias("engine")), "engine is not a whole number"),
+        (lambda f: f.with_columns(pl.lit("same").alias("key")), "two runs have the same key"),
+    ],
+)
+def test_files_that_do_not_say_which_runs_they_hold_are_refused(tmp_path, damage, message):
+    store = Store(tmp_path / "store")
+    store.add([entry("a", 0), entry("b", 1)], [frame([0.1, 0.2]), frame([0.3, 0.4])])
+    export(store, tmp_path / "good.parquet")
+    assert len(exported_runs([tmp_path / "good.parquet"]).entries) == 2
+    damage(pl.read_parquet(tmp_path / "good.parquet")).write_parquet(tmp_path / "bad.parquet")
+    with pytest.raises(DerlError, match=message):
+        exported_runs([tmp_path / "bad.parquet"])

@@ -100,7 +100,7 @@ def prune_runs(command: StoreCommand) -> None:
     seconds = duration(sum(run.seconds for run in found.runs))
     word = "would be removed" if command.dry_run else "removed"
     console.print(
-        f"{counted(len(found.runs), 'run')} of older engines ({seconds} of core time) and "
+        f"{counted(len(found.runs), 'run')} of older engines ({seconds} of core time), "
         f"{counted(len(found.failures), 'failure')} and {counted(len(found.jobs), 'checkpoint')} of other "
         f"versions {word}",
         soft_wrap=True,

@@ -125,6 +125,8 @@ def quick(whole: Experiment, episodes: int = QUICK_EPISODES) -> Experiment:
     Of several values of a setting the first, middle and last are kept. Most of its time is compilation, so the second
     task is for algorithms with the simplest bonus or none: still every kind of agent.
     """
+    if not whole.cases:
+        return whole
     named = {case.task for case in whole.cases}
     tasks = [task for task in QUICK_TASKS if task in named] or [whole.cases[0].task]
     kept = (_compared(tasks) if whole.name == "kl" else set()) & set(whole.cases) or _few(whole, tasks)

@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+import numpy as np
+
 from derl.core.errors import DerlError, require
 from derl.training.config import Config
 from derl.training.idle import check_idle
@@ -30,10 +32,11 @@ class Case:
 
     @staticmethod
     def of(recipe: str, task: str, changes: Mapping[str, Setting] | None = None) -> "Case":
-        """A case with its changes in order."""
+        """A case with its changes in order, each by one name and as a plain value."""
+        plain: dict[str, Any] = {n.replace("-", "_"): plain_value(v) for n, v in (changes or {}).items()}
         # A TOML file has lists, which are no keys.
-        plain: dict[str, Any] = {n: tuple(v) if isinstance(v, list) else v for n, v in (changes or {}).items()}
-        return Case(recipe, task, tuple(sorted(plain.items())))
+        listed = {name: tuple(value) if isinstance(value, list) else value for name, value in plain.items()}
+        return Case(recipe, task, tuple(sorted(listed.items())))
 
     @property
     def setting(self) -> str:
@@ -43,7 +46,7 @@ class Case:
     def config(self, env_options: Mapping[str, Any] | None = None) -> Config:
         """The whole configuration."""
         config = make_recipe(self.recipe, self.task, **(env_options or {}))
-        changes: dict[str, Any] = {path.replace("-", "_"): value for path, value in self.changes}
+        changes: dict[str, Any] = dict(self.changes)
         # Parts first: their kinds decide which settings there are.
         kinds = {part: changes.pop(f"{part}_kind") for part in PARTS if f"{part}_kind" in changes}
         for part, kind in kinds.items():
@@ -60,6 +63,15 @@ class Case:
             config = config.with_value(f"protocol.{name}", value)
         values: Any = dict(self.changes)
         return [Run(seed, values, config) for seed in seeds]
+
+
+def plain_value(value: Any) -> Any:
+    """NumPy's numbers and arrays as Python's own, which can be written down: values may come out of `np.logspace`."""
+    if isinstance(value, np.ndarray | np.generic):
+        return value.tolist()
+    if isinstance(value, list | tuple | range):
+        return [plain_value(one) for one in value]
+    return value
 
 
 def setting_text(changes: Mapping[str, Setting]) -> str:

@@ -5,7 +5,7 @@ from functools import cache, reduce
 from typing import Any
 
 from derl.core.errors import UnknownNameError
-from derl.experiments.cases import Case, Setting, parse_setting, setting_text
+from derl.experiments.cases import PARTS, Case, Setting, parse_setting, setting_text
 
 AS_IS = "as-is"
 """The word for recipes in which nothing is changed but, perhaps, how long they are trained."""
@@ -32,7 +32,7 @@ def meaning(name: str, cases: Sequence[Case]) -> tuple[str, Test]:
     if name == AS_IS:
         kinds["setting"] = lambda case: all(path.startswith("protocol.") for path, _ in case.changes)
     elif "=" in name:
-        wanted = parse_setting(name)
+        wanted = {path.replace("-", "_"): value for path, value in parse_setting(name).items()}
         kinds["setting"] = lambda case: all(value_of(case, path) == value for path, value in wanted.items())
     for kind, test in kinds.items():
         if any(map(test, cases)):
@@ -45,15 +45,19 @@ def meaning(name: str, cases: Sequence[Case]) -> tuple[str, Test]:
 def value_of(case: Case, path: str) -> Setting | None:
     """What a setting is in a case, changed or not; None if it has no such setting."""
     changes = dict(case.changes)
-    return changes[path] if path in changes else _default(case.recipe, case.task, path)
+    if path in changes:
+        return changes[path]
+    # Other changes do not matter, and to build every case of a grid would take a while.
+    kinds = {f"{part}_kind" for part in PARTS}
+    return _default(Case(case.recipe, case.task, tuple(change for change in case.changes if change[0] in kinds)), path)
 
 
 @cache
-def _default(recipe: str, task: str, path: str) -> Setting | None:
-    value = reduce(lambda part, name: getattr(part, name, None), path.split("."), _config(recipe, task))
+def _default(case: Case, path: str) -> Setting | None:
+    value = reduce(lambda part, name: getattr(part, name, None), path.split("."), _config(case))
     return value if isinstance(value, float | int | str | tuple) else None
 
 
 @cache
-def _config(recipe: str, task: str) -> Any:
-    return Case.of(recipe, task).config()
+def _config(case: Case) -> Any:
+    return case.config()

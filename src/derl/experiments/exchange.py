@@ -22,6 +22,12 @@ from derl.training.recipes import RECIPES
 from derl.training.version import ENGINE
 
 IDENTITY, ORIGIN = ("key", "engine", "seconds"), ("finished", "version")
+OF_A_RUN: dict[str, pl.DataType] = {
+    **dict.fromkeys(("key", "recipe", "task", "setting"), pl.String()),
+    **dict.fromkeys(("seed", "engine", "evaluation", "steps", "failed_at_step"), pl.Int64()),
+    **dict.fromkeys(("seconds", "episodes", "return"), pl.Float64()),
+}
+"""What a run has to say of itself to be taken into a store."""
 NEEDED = ("run", "recipe", "task", "setting", "seed", "evaluation", "episodes", "return")
 
 
@@ -113,8 +119,7 @@ class Runs(NamedTuple):
 def exported_runs(paths: Sequence[Path | str]) -> Runs:
     """The runs of exported files."""
     frame = read_results(paths)
-    missing = [name for name in IDENTITY if name not in frame.columns or frame[name].null_count()]
-    require(not missing, f"these files do not say which runs they hold (no column {', '.join(missing)})")
+    _check_runs(frame)
     runs = Runs([], [])
     for _, part in frame.group_by(["key"], maintain_order=True):
         # Under several names it is still one run.
@@ -126,6 +131,22 @@ def exported_runs(paths: Sequence[Path | str]) -> Runs:
         used = [c.name for c in numbers if c.null_count() < len(part) or c.name == "failed_at_step"]
         runs.frames.append(part.select(used).sort("evaluation"))
     return runs
+
+
+def _check_runs(frame: pl.DataFrame) -> None:
+    """Raise unless every row says which run it is of, and every run is one."""
+    unclear = "these files do not say which runs they hold"
+    for name, kind in OF_A_RUN.items():
+        given = frame.schema.get(name, pl.Null())
+        empty = name == "failed_at_step" and name in frame.columns and given == pl.Null()
+        good = empty or given == kind or (kind.is_numeric() and given.is_numeric())
+        require(good, f"{unclear} ({name} should be a column of {kind}, and is {given})")
+        require(name == "failed_at_step" or frame[name].null_count() == 0, f"{unclear} ({name} is empty in some rows)")
+    for name in ("seed", "engine", "evaluation", "steps"):
+        require(bool((frame[name] % 1 == 0).all()), f"these files are damaged: {name} is not a whole number")
+    # Under other names of its recipe and settings it may still be the same run, but not with another seed.
+    seeds = frame.group_by("key").agg(pl.struct("task", "seed").n_unique().alias("runs"))
+    require(bool((seeds["runs"] == 1).all()), "these files are damaged: two runs have the same key")
 
 
 def trained_runs(path: Path | str) -> Runs:

@@ -9,7 +9,7 @@ from typing import Any
 
 from derl.core.errors import DerlError, UnknownNameError, require
 from derl.envs import make
-from derl.experiments.cases import Case, Setting, check_case, check_changes, check_value
+from derl.experiments.cases import Case, Setting, check_case, check_changes, check_value, plain_value
 from derl.experiments.choosing import chooser
 from derl.experiments.shortening import shortened
 from derl.training.recipes import RECIPES
@@ -120,7 +120,8 @@ def read_experiment(path: Path | str) -> Experiment:
 
 
 def from_data(data: Mapping[str, Any], name: str) -> Experiment:
-    """An experiment from the contents of a TOML file."""
+    """An experiment from the contents of a TOML file, or the same made in Python."""
+    data = _plain(data)
     for key in data:
         if key not in KNOWN:
             raise UnknownNameError("entry of the experiment", key, KNOWN)
@@ -128,8 +129,13 @@ def from_data(data: Mapping[str, Any], name: str) -> Experiment:
     parts = data.get("parts", [{}])
     tables = isinstance(parts, list) and len(parts) > 0 and all(isinstance(part, Mapping) for part in parts)
     require(tables, "parts is a list of tables, written [[parts]]")
-    built = tuple(_part({**shared, **part}) for part in parts)
+    built = tuple(_part({**shared, **_plain(part)}) for part in parts)
     return Experiment(str(data.get("name", name)), built, str(data.get("title", ""))).check()
+
+
+def _plain(data: Mapping[str, Any]) -> dict[str, Any]:
+    """With lists for tuples, ranges and arrays."""
+    return {key: _plain(value) if isinstance(value, Mapping) else plain_value(value) for key, value in data.items()}
 
 
 def _part(data: Mapping[str, Any]) -> Part:
@@ -182,7 +188,7 @@ def _names(data: Mapping[str, Any], key: str) -> list[str]:
 
 def _seeds(seeds: Any) -> tuple[int, ...]:
     if type(seeds) is int:
-        seeds = count_seeds(seeds)
-    require(isinstance(seeds, list | range), f"seeds is a number of seeds or a list of them; got {seeds!r}")
+        seeds = list(count_seeds(seeds))
+    require(isinstance(seeds, list), f"seeds is a number of seeds or a list of them; got {seeds!r}")
     check_seeds(seeds)
     return tuple(seeds)

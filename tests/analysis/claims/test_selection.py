@@ -22,7 +22,7 @@ def test_the_highest_maximum_wins_and_the_papers_place_is_told():
     )
     (choice,) = choices(frame)
     assert choice.best.setting == "bonus.learning_rate=5e-07"
-    assert (choice.rank, choice.paper_maximum, choice.configurations) == (3, 0.6, 3)
+    assert (choice.rank, choice.recipe_maximum, choice.configurations) == (3, 0.6, 3)
     assert "| A2C RND | DeepSea-20 | 3 | bonus.learning_rate=5e-07 | 0.90 | 0.45 | 3 | 0.60 | 0.55 |" in selection_page(
         [choice]
     )

@@ -1,4 +1,4 @@
-"""Which hyper-parameters the paper's rule chooses from its grids, beside those the paper chose."""
+"""Which hyper-parameters the paper's rule chooses from its grids, beside those of the recipes."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ from derl.experiments.paper import row_name
 
 @dataclasses.dataclass(frozen=True)
 class Choice:
-    """The best configuration of a grid, and how the paper's fares in it."""
+    """The best configuration of a grid, and how the recipe's fares in it."""
 
     recipe: str
     task: str
@@ -23,9 +23,9 @@ class Choice:
     maximum: float
     average: float
     rank: int | None
-    """The place of the paper's configuration, 1 being the best; None if it is not among those run."""
-    paper_maximum: float | None = None
-    paper_average: float | None = None
+    """The place of the recipe's configuration, 1 being the best; None if it is not among those run."""
+    recipe_maximum: float | None = None
+    recipe_average: float | None = None
 
 
 def choices(frame: pl.DataFrame) -> list[Choice]:
@@ -41,12 +41,12 @@ def choices(frame: pl.DataFrame) -> list[Choice]:
 
 def _choice(recipe: str, task: str, scores: dict[Case, tuple[float, float]]) -> Choice:
     best = best_configuration(scores)
-    own = Case.of(recipe, task).config()
-    papers = [case for case in scores if case.config() == own]
+    recipes = Case.of(recipe, task).config()
+    same = [case for case in scores if case.config() == recipes]
     ranked = sorted(map(standing_in_grid, scores.values()), reverse=True)
-    if not papers:
+    if not same:
         return Choice(recipe, task, len(scores), best, *scores[best], None)
-    score = scores[papers[0]]
+    score = scores[same[0]]
     return Choice(recipe, task, len(scores), best, *scores[best], 1 + ranked.index(standing_in_grid(score)), *score)
 
 
@@ -56,15 +56,17 @@ def selection_page(chosen: Sequence[Choice]) -> str:
         "# Hyper-parameters chosen by the paper's rule",
         "",
         "`derl reproduce grid-search` regenerates these numbers. The rule takes the highest maximum return, among "
-        "equals the highest average. The place is that of the paper's own choice among the configurations run.",
+        "equals (to two digits) the highest average. The place is that of the recipe's configuration among those run: "
+        "the paper's choice, except where the code that was published has other values and the recipe follows it "
+        "(PPO's normalisation in Hallway, ICM of the decoupled algorithms; in DeepSea normalisation does nothing).",
         "",
-        "| algorithm | task | run | chosen here | maximum | average | the paper's: place | maximum | average |",
+        "| algorithm | task | run | chosen here | maximum | average | the recipe's: place | maximum | average |",
         "|---|---|---:|---|---:|---:|---:|---:|---:|",
     ]
     for c in chosen:
-        paper = ("–", "–", "–")
-        if c.rank is not None and c.paper_maximum is not None and c.paper_average is not None:
-            paper = (str(c.rank), f"{c.paper_maximum:.2f}", f"{c.paper_average:.2f}")
+        own = ("–", "–", "–")
+        if c.rank is not None and c.recipe_maximum is not None and c.recipe_average is not None:
+            own = (str(c.rank), f"{c.recipe_maximum:.2f}", f"{c.recipe_average:.2f}")
         cells = (row_name(c.recipe), c.task, str(c.configurations), c.best.setting or "as the recipe")
-        lines.append("| " + " | ".join([*cells, f"{c.maximum:.2f}", f"{c.average:.2f}", *paper]) + " |")
+        lines.append("| " + " | ".join([*cells, f"{c.maximum:.2f}", f"{c.average:.2f}", *own]) + " |")
     return "\n".join(lines) + "\n"
