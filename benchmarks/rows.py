@@ -73,11 +73,11 @@ def jax_compiled(runs):
     import jax
     import jax.numpy as jnp
 
-    from derl.training.population import _advance
+    from derl.training.population import advance_population
 
     zero = jnp.asarray(0, jnp.int32)
     jax.clear_caches()
-    program = _advance.lower(runs.algorithm, runs.shapes(), zero, zero).compile()
+    program = advance_population.lower(runs.algorithm, runs.shapes(), zero, zero).compile()
     return lambda algorithm, state, *ends: program(algorithm, state, *(jnp.asarray(end, jnp.int32) for end in ends))
 
 

@@ -151,7 +151,7 @@ def test_results_move_from_store_to_store(done, capsys):
     assert set(frame["version"]) == {code_version()}
     assert all(re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", time) for time in frame["finished"])
     code, out = run(capsys, "store", "import", path, "--store", done / "other")
-    assert (code, "4 new runs taken in" in out) == (0, True)
+    assert (code, "4 new runs imported" in out) == (0, True)
     code, out = run(capsys, "sweep", done / "spec.toml", "--store", done / "other")
     assert "4 runs: 4 were in" in out
 
@@ -175,7 +175,7 @@ def test_a_run_folder_is_taken_in(tmp_path, capsys):
     assert main([*train, *short]) == 0
     code, out = run(capsys, "store", "import", folder, "--store", store)
     assert code == 0
-    assert "4 new runs taken in" in out
+    assert "4 new runs imported" in out
     spec = tmp_path / "spec.toml"
     spec.write_text(
         'tasks = ["DeepSea-4"]\nrecipes = ["a2c-count"]\nseeds = 2\nvary = {"bonus.scale" = [0.5, 2]}\n'
@@ -216,7 +216,10 @@ def test_what_older_versions_left_is_shown_apart_and_removed(done, tmp_path, cap
     assert code == 0
     assert "a2c on DeepSea-4" in out
     assert "seed 8: no [luck]" in out
-    assert "0 runs of older engines (0:00 of core time), 2 failures and 0 checkpoints of other versions would be removed" in out
+    assert (
+        "0 runs of older engines (0:00 of core time), 2 failures and 0 checkpoints of other versions would be removed"
+        in out
+    )
     assert len(Store(folder, read_only=True).failures()) == 3
     code, out = run(capsys, "store", "prune", "--store", folder)
     assert "2 failures and 0 checkpoints of other versions removed" in out

@@ -66,7 +66,7 @@ def test_parts_have_seeds_and_values_of_their_own():
         ({"set": {"bonus": "rnd"}}, "bonus is a group of settings; .* bonus_kind"),
         ({"seeds": 0}, "at least one seed is needed, not 0"),
         ({"seeds": []}, "no seeds"),
-        ({"seeds": [1, 1]}, "seed 1 is there twice"),
+        ({"seeds": [1, 1]}, "seed 1 is listed twice"),
         ({"seeds": [True]}, "whole number"),
         ({"set": {"env_options": 3}}, "env_options is a group of settings"),
         ({"set": {"bonus.scale": date(1979, 5, 27)}}, "bonus.scale takes a number, text"),

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from derl.training.checkpoint import flatten, to_numpy
-from derl.training.population import Population, _advance, _init
+from derl.training.population import Population, _init, advance_population
 from derl.training.recipes import recipe
 
 CONFIG = recipe("dea2c-count", "DeepSea-5")
@@ -114,7 +114,7 @@ def test_the_clock_keeps_replay_writes_unbatched():
     state, clock = runs.shapes(), jnp.asarray(0, jnp.int32)
     written = len(jax.tree.leaves(state.exploiter.replay.data))
     assert state.exploiter.replay.data.obs.shape == (3, 25_000, 4)
-    lowered = _advance.lower(runs.algorithm, state, clock, clock)
+    lowered = advance_population.lower(runs.algorithm, state, clock, clock)
     # One place (a row and an environment) for the rollouts of all runs: no run has a place of its own.
     places = re.findall(r"\(tensor<3x25000x4x\w+>, (\S+), tensor<3x5x4x\w+>\) -> tensor<3x25000x4x", lowered.as_text())
     assert places == ["tensor<2xi32>"] * written

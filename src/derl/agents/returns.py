@@ -16,8 +16,7 @@ Longer ones take longer to compile, and belong to agents (PPO) that spend their 
 
 
 def unrolled(length: int) -> int:
-    """How many steps of a loop of this length to unroll: all of a short one, and none of a long one, which would take
-    its time to compile."""
+    """How many steps of a loop of this length to unroll: all of a short one, and none of a long one."""
     return length if length <= UNROLL else 1
 
 

@@ -101,7 +101,7 @@ def main(argv: list[str] | None = None) -> int:
     except UnknownNameError as error:
         # A run folder names its parts, and who reads it need not know that some are of a module.
         own = args[0] in READING and not modules
-        hint = f" (if it is of your own: derl --import MODULE {args[0]} ...)" if own else ""
+        hint = f" (if it is your own: derl --import MODULE {args[0]} ...)" if own else ""
         fail(f"{error}{hint}")
         return 2
     except DerlError as error:

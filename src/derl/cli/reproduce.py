@@ -119,7 +119,7 @@ def show_explaining(command: Reproduce, chosen: Experiment, names: Names) -> Non
     judged = [] if frame is None or len(frame) == 0 else verdicts(frame)
     console.print()
     if not any(verdict.outcome == "differs" for verdict in judged):
-        console.print("Of what is in the store no number differs", soft_wrap=True)
+        console.print("No number in the store differs", soft_wrap=True)
     for tests in (repeating(judged, chosen.parts, command.further), explaining(judged, chosen.parts)):
         if tests.cases:
             run_experiment(tests, command)

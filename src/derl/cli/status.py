@@ -51,7 +51,7 @@ def show_store(store: Store) -> None:
         table.add_row(str(recipe), str(task), *numbers, compact(total(part, "steps")), spent)
     show_table(table)
     runs, timed = total(cases, "runs"), total(cases, "timed")
-    of_some = f" (of {timed:.0f} of them; nobody wrote down the others')" if timed < runs else ""
+    of_some = f" (of {timed:.0f} of them; the others' time was not recorded)" if timed < runs else ""
     spent = duration(total(cases, "seconds"))
     console.print(
         f"{counted(runs, 'run')}, {spent} of core time{of_some}, in {store.path}", soft_wrap=True, markup=False

@@ -79,7 +79,7 @@ def import_runs(command: StoreCommand) -> None:
     read = [trained_runs(path) if (path / CONFIG).exists() else exported_runs([path]) for path in command.paths]
     store = Store(command.store)
     for path, runs in zip(command.paths, read, strict=True):
-        console.print(f"{path}: {counted(runs.enter(store), 'new run')} taken in", soft_wrap=True, markup=False)
+        console.print(f"{path}: {counted(runs.enter(store), 'new run')} imported", soft_wrap=True, markup=False)
 
 
 def prune_runs(command: StoreCommand) -> None:

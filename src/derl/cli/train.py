@@ -202,9 +202,8 @@ def flags_of(folder: RunFolder | None) -> dict[str, Any]:
         return {}
     seeds, vary = folder.members()
     texts = tuple(f"{name}={','.join(map(repr, values))}" for name, values in vary.items())
-    size = folder.group_size()
-    flags = {"seeds": "".join(f"{seed}," for seed in seeds), "vary": texts}
-    return flags if size is None else flags | {"population_size": size}
+    written = "".join(f"{seed}," for seed in seeds)
+    return {"seeds": written, "vary": texts, "population_size": folder.group_size()}
 
 
 def flags_for(config: Config) -> type[Train]:

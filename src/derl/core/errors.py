@@ -12,9 +12,9 @@ class UnknownNameError(DerlError):
     """A task, recipe, bonus or agent that does not exist."""
 
     def __init__(self, kind: str, name: str, known: Iterable[str]):
-        self.known = sorted(known)
-        near = difflib.get_close_matches(name.lower(), self.known, n=3, cutoff=0.5)
-        hint = f"did you mean {', '.join(near)}?" if near else f"known: {', '.join(self.known)}"
+        known = sorted(known)
+        near = difflib.get_close_matches(name.lower(), known, n=3, cutoff=0.5)
+        hint = f"did you mean {', '.join(near)}?" if near else f"known: {', '.join(known)}"
         super().__init__(f"unknown {kind} {name!r}; {hint}")
 
 

@@ -114,7 +114,7 @@ class Hallway(Environment[HallwayState]):
 
     @property
     def optimal_return(self) -> float | None:
-        """The best return, averaged over the starting cells; none is best where it depends on earlier episodes.
+        """The best return, averaged over the starting cells. None where it depends on earlier episodes.
 
         From each start there are three candidates: going left for free all the time; walking straight to the goal and
         leaving it for free; or staying there as often as is rewarded. Fewer rewarded stays are never best, because each
@@ -140,9 +140,9 @@ class Hallway(Environment[HallwayState]):
     def memoryless_return(self) -> float | None:
         """The best return needs a memory unless the stays fit the time exactly.
 
-        Whoever sees only his position cannot leave the goal, for free, after the last stay that pays. He stays to the
-        end, or never and goes to and fro. Where the goal is too far for the time there is, he goes left and pays
-        nothing. (Where staying costs what it should pay, he may do better beyond the goal: that is not worked out.)
+        An agent that sees only its position cannot leave the goal, for free, after the last stay that pays. It stays to
+        the end, or never and goes to and fro. Where the goal is too far for the time there is, it goes left and pays
+        nothing. (Where staying costs what it should pay, it may do better beyond the goal: that is not worked out.)
         """
         if self.lasting_goal or float(self.stay_reward) < 0:
             return None
@@ -152,7 +152,7 @@ class Hallway(Environment[HallwayState]):
         rewards = float(self.stay_reward) * (left // self.stay_duration)
         staying = arrival + rewards - float(self.stay_cost) * left
         passing = arrival - float(self.move_cost) * (left // 2)
-        # From too far away he goes left, for free; on his way to the goal he passes all nearer cells.
+        # From too far away it goes left, for free; on its way to the goal it passes all nearer cells.
         limits = [d for d in np.unique(distances) if d <= self.horizon]
         ways = [np.where(distances <= limit, way, 0.0).mean() for limit in limits for way in (staying, passing)]
         return float(max(0.0, *ways)) if ways else 0.0

@@ -107,7 +107,7 @@ def enough_room(path: Path) -> None:
 
 
 def nearest(path: Path) -> Path:
-    """A folder, or the nearest round it that is there."""
+    """A folder, or its nearest existing parent."""
     try:
         return next(place for place in (path, *path.absolute().parents) if place.exists())
     except OSError as error:

@@ -41,10 +41,11 @@ class Cell:
 
 
 def row_name(recipe: str) -> str:
-    """A recipe as the paper's tables call it: dea2c-count is "DeA2C Count"."""
-    algorithm, _, bonus = recipe.partition("-")
-    name = ALGORITHM_NAMES.get(algorithm, algorithm)
-    return f"{name} {BONUS_NAMES.get(bonus, bonus)}" if bonus else name
+    """A recipe as the paper's tables call it: dea2c-count is "DeA2C Count", and dea2c-count-kl "DeA2C Count KL"."""
+    algorithm, _, bonus = recipe.removesuffix("-kl").partition("-")
+    words = [ALGORITHM_NAMES.get(algorithm, algorithm)]
+    words += [BONUS_NAMES.get(bonus, bonus)] if bonus else []
+    return " ".join(words + (["KL"] if recipe.endswith("-kl") else []))
 
 
 def column_name(task: str) -> str:

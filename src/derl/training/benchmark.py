@@ -14,7 +14,7 @@ from derl.core.types import Discrete, Rollout, empty_rollout
 from derl.training.algorithm import Algorithm
 from derl.training.config import Config
 from derl.training.loop import learn_repeatedly
-from derl.training.population import Population, _advance
+from derl.training.population import Population, advance_population
 from derl.training.state import RunState
 
 
@@ -96,7 +96,7 @@ def measure(config: Config, population: int, seconds: float = 1.5) -> Measuremen
     state = jax.block_until_ready(runs.init())
     zero = jnp.asarray(0)
     begun = time.perf_counter()
-    compiled = _advance.lower(runs.algorithm, state, zero, zero).compile()
+    compiled = advance_population.lower(runs.algorithm, state, zero, zero).compile()
     compile_seconds = time.perf_counter() - begun
     memory = compiled.memory_analysis()
     assert memory is not None

@@ -19,9 +19,9 @@ from derl.training.settings import NO_SETTING, check_finite, replaced, settings_
 from derl.training.state import blank_run
 
 MOST_EVALUATIONS = 1_000_000
+"""More are a slip of the finger; their times alone would fill the memory."""
 MOST_EPISODES = 1_000_000
 """Of one evaluation: all are played at once."""
-"""More are a slip of the finger; their times alone would fill the memory."""
 
 
 def require_episodes(episodes: int, name: str) -> None:

@@ -48,15 +48,17 @@ class Population:
         self.seeds = np.asarray(seeds, np.uint32)
         self.metric_names = metric_names(jax.tree.map(lambda x: x[0], self.algorithm))
 
-    def compile(self, threads: int, *, episodes: int, greedy: bool, seat="exploiter") -> None:
+    def compile(self, threads: int, *, episodes: int, greedy: bool) -> None:
         """Compile all programs at the same time, for every population of this shape. With one thread: when needed."""
         if threads < 2:
             return
         state, clock = self.shapes(), jnp.asarray(0, jnp.int32)
         programs = (
-            lambda: _advance.lower(self.algorithm, state, clock, clock),
+            lambda: advance_population.lower(self.algorithm, state, clock, clock),
             lambda: _init.lower(self.algorithm, jnp.asarray(self.seeds)),
-            lambda: _evaluate.lower(self.algorithm, state, clock, clock, episodes=episodes, greedy=greedy, seat=seat),
+            lambda: _evaluate.lower(
+                self.algorithm, state, clock, clock, episodes=episodes, greedy=greedy, seat="exploiter"
+            ),
         )
         with ThreadPoolExecutor(threads) as pool:
             list(pool.map(lambda lowered: lowered().compile(), programs))
@@ -71,7 +73,7 @@ class Population:
 
     def advance(self, state: RunState, start: int, stop: int) -> RunState:
         """Iterations `start` to `stop` of every run. Consumes `state`."""
-        return _advance(self.algorithm, state, jnp.asarray(start, jnp.int32), jnp.asarray(stop, jnp.int32))
+        return advance_population(self.algorithm, state, jnp.asarray(start, jnp.int32), jnp.asarray(stop, jnp.int32))
 
     def evaluate(
         self, state: RunState, clock: int, index: int, *, episodes: int, greedy: bool, seat="exploiter"
@@ -122,7 +124,8 @@ _init = jax.jit(_initial, compiler_options=QUICKLY_COMPILED)
 
 
 @partial(jax.jit, donate_argnums=1)
-def _advance(algorithm: Algorithm, state: RunState, start: Int[Array, ""], stop: Int[Array, ""]) -> RunState:
+def advance_population(algorithm: Algorithm, state: RunState, start: Int[Array, ""], stop: Int[Array, ""]) -> RunState:
+    """Train all runs from one iteration to another."""
     # The clock is shared, not batched: what depends on it alone stays a branch or a plain slice under vmap.
     step = jax.vmap(step_run, in_axes=(0, 0, None))
     return jax.lax.fori_loop(start, stop, lambda clock, s: step(algorithm, s, clock), state)

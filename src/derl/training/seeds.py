@@ -17,7 +17,7 @@ def check_seeds(seeds: Sequence[int]) -> None:
         good = isinstance(seed, Integral) and not isinstance(seed, bool) and 0 <= seed < 2**32
         require(good, f"a seed is a whole number from 0 to {2**32 - 1}, none negative; got {seed!r}")
     seed, times = Counter(seeds).most_common(1)[0]
-    require(times == 1, f"seed {seed} is there twice: a run is made once")
+    require(times == 1, f"seed {seed} is listed twice")
 
 
 def count_seeds(count: int) -> range:

@@ -4,9 +4,7 @@ import os
 from itertools import pairwise
 
 import jax
-import numpy as np
 
-from derl.core.types import Box
 from derl.training.config import Config
 from derl.training.memory import replay_bytes
 
@@ -25,7 +23,7 @@ MOST_RUNS_GPU = 512
 def parameters(config: Config) -> int:
     """About how many weights a run's networks have. Counted by hand: asking JAX for shapes takes too long."""
     spec = config.make_env().spec
-    inputs = int(np.prod(spec.observation.shape)) if isinstance(spec.observation, Box) else spec.observation.size
+    inputs = spec.observation.size
     agents = [agent for agent in (config.explorer, config.exploiter) if agent is not None]
     # An ensemble has as many as heads.
     learners = [agent.hidden for agent in agents for _ in range(getattr(agent, "heads", 1))]

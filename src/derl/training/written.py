@@ -21,7 +21,7 @@ OWN = "custom:"
 
 
 def to_json(config: Config) -> str:
-    """A configuration as text; `from_json` reads it back. Raises for parts that are not registered by name."""
+    """A configuration as text; `from_json` reads it back. A part that is not registered has a name after `custom:`."""
     data: dict[str, Any] = {}
     for field in settings_of(config):
         value = getattr(config, field.name)

@@ -21,7 +21,7 @@ from derl.analysis.report.claims import claims_section
 from derl.analysis.report.heat import MARKS, difference_shade, shade
 from derl.analysis.report.html import Html, embed_json, h, large, long_duration, number
 from derl.analysis.report.kl import kl_grids
-from derl.analysis.report.names import recipe_label, setting_key, setting_label
+from derl.analysis.report.names import setting_key, setting_label
 from derl.analysis.report.numbers import grouped_results, tables_of
 from derl.analysis.report.page import asset
 from derl.analysis.report.sections import explained, stored_facts
@@ -29,7 +29,7 @@ from derl.cli.report import Report
 from derl.core.errors import DerlError
 from derl.experiments.builtin import DESCRIPTIONS
 from derl.experiments.cases import Case
-from derl.experiments.paper import cells
+from derl.experiments.paper import cells, row_name
 
 CASES = [
     *(Case.of(recipe, task) for recipe in ("a2c-count", "dea2c-count") for task in ("DeepSea-10", "Hallway-10-10")),
@@ -249,8 +249,8 @@ def test_claims_are_grouped_with_their_cases():
 
 
 def test_names():
-    assert recipe_label("dea2c-count-kl") == "DeA2C Count KL"
-    assert recipe_label("ppo-hash-count") == "PPO Hash-Count"
+    assert row_name("dea2c-count-kl") == "DeA2C Count KL"
+    assert row_name("ppo-hash-count") == "PPO Hash-Count"
     assert setting_label("bonus.scale=0.1, explorer_reward=intrinsic") == "λ = 0.1, explorer's reward = λ rⁱ"
     settings = ["bonus.scale=10", "", "bonus.scale=2", "bonus.increment=5"]
     assert sorted(settings, key=setting_key) == ["", "bonus.increment=5", "bonus.scale=2", "bonus.scale=10"]

@@ -21,7 +21,7 @@ ALGORITHMS: tuple[str, ...] = ("a2c", "ppo", "dea2c", "deppo", "dedqn")
 LOOKS: dict[str, str] = dict(
     zip(ALGORITHMS, (style.BLUE, style.ORANGE, style.VERMILLION, style.PURPLE, style.GREEN), strict=True)
 )
-"""An algorithm has the same colour in all figures."""
+"""An algorithm has the same colour in all figures of the paper's tasks."""
 PANEL = 3.1, 2.15
 """Inches of a panel in a grid."""
 DASHED = (0, (5, 3))

@@ -81,9 +81,9 @@ def _signed_root(variance: np.ndarray | float) -> np.ndarray:
 def deviation_gap(results: Results, ours: Case, theirs: Case, evaluations: int) -> Effect | None:
     """The standard deviation of normalised returns over our runs minus that over theirs, averaged over evaluations.
 
-    A bootstrap cannot say how sure a deviation of three runs is: one draw in nine is the same run three times. Here all
-    runs are dealt anew to the two sides instead. If the sides do not differ every deal is as good as the one we have,
-    however runs are distributed; the interval holds 0 unless ours is among the most extreme of them.
+    A bootstrap cannot say how sure a deviation of three runs is: one draw in nine is the same run three times. So this
+    is a permutation test: all runs are dealt anew to the two sides. If the sides do not differ every deal is as good as
+    the one we have, however runs are distributed; the interval holds 0 unless ours is among the most extreme of them.
     """
     found = [results.finished(case, evaluations=evaluations) for case in (ours, theirs)]
     if any(v is None or len(v) < 2 or not np.isfinite(v).all() for v in found):

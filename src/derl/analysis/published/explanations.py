@@ -14,10 +14,11 @@ OTHER_NUMBER = "another number in the paper"
 Standing = Literal["explained", "possible", "refuted", "none"]
 STANDINGS: dict[Standing, str] = {
     "explained": "the published number appears with a reason's option, and that option changes our number: its "
-    "mean lies outside our interval, and by more than seeds would make (all runs dealt anew, 5 %); or the paper has "
-    "another for the same setting and ours agrees with that; or it is the luck of five runs: further ones agree",
+    "mean lies outside our interval, and by more than seeds would make (a permutation test over all runs, 5 %); or the "
+    "paper has another for the same setting and ours agrees with that; or it is the luck of five runs: further ones "
+    "agree",
     "possible": "there is a reason whose option has not been run, or in too few runs to tell",
-    "refuted": "every reason that has an option was tested, and none is it",
+    "refuted": "every reason that has an option was tested, and none explains it",
     "none": "there is no reason that could be tested",
 }
 """How well a difference is explained, best first, and what that means."""

@@ -118,7 +118,8 @@ def changes(
 ) -> bool | None:
     """Whether an option's runs differ from ours by more than seeds make them; None if there are too few runs to tell.
 
-    All runs are dealt anew to the two sides. If the option does nothing, every deal is as good as the one we have.
+    A permutation test: all runs are dealt anew to the two sides. If the option does nothing, every deal is as good as
+    the one we have.
     """
     ours, option = (side[np.isfinite(side).any(1)] for side in (ours, option))
     if not can_tell(len(ours), len(option)):

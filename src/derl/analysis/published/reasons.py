@@ -117,8 +117,8 @@ REASONS: tuple[Reason, ...] = (
     Reason(
         "the order of DePPO's steps",
         "In the paper's code DePPO's exploiter keeps 10 steps of which every other update renews only 5: returns then "
-        "run from new steps into older ones. Numbers with Count appear only so, and the recipe does the same. The text "
-        "knows nothing of it.",
+        "run from new steps into older ones. Numbers with Count appear only so, and the recipe does the same. The "
+        "paper does not mention it.",
         "possible",
         ("deppo-*",),
         option=(("decoupling.stale_segments", False),),
@@ -174,9 +174,9 @@ REASONS: tuple[Reason, ...] = (
     ),
     Reason(
         "sampled evaluation of baselines",
-        "The paper says that evaluations are greedy, and so are the recipes: with greedy ones alone appear its numbers "
-        "for A2C with Count and Hash-Count in the longest Hallways, and what those runs of PPO with RIDE in DeepSea "
-        "have that learn. The code that was published samples the baselines' actions.",
+        "The paper says that evaluations are greedy, and so are the recipes: only greedy ones reproduce its numbers "
+        "for A2C with Count and Hash-Count in the longest Hallways, and the returns of those runs of PPO with RIDE in "
+        "DeepSea that learn at all. The code that was published samples the baselines' actions.",
         "possible",
         ("a2c", "a2c-*", "ppo", "ppo-*"),
         option=(("protocol.evaluation", "sampled"),),

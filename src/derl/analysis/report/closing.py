@@ -8,10 +8,10 @@ import polars as pl
 from derl.analysis.measures.frames import NAMES
 from derl.analysis.report.html import Html, grouped, h, join, long_duration, plural
 from derl.analysis.report.model import Table
-from derl.analysis.report.names import recipe_label, setting_label
+from derl.analysis.report.names import setting_label
 from derl.analysis.report.sections import command
 from derl.experiments.builtin import DESCRIPTIONS, experiment
-from derl.experiments.paper import column_name
+from derl.experiments.paper import column_name, row_name
 
 MOST_FAILURES = 200
 
@@ -80,7 +80,7 @@ def failures_section(frame: pl.DataFrame) -> Html:
 def _failure(row: dict[str, Any]) -> Html:
     cells = [column_name(row["task"]), setting_label(row["setting"]) or "as in the recipe", row["seed"]]
     cells.append(grouped(row["failed_at_step"]))
-    return h("tr", h("th", recipe_label(row["recipe"]), scope="row"), [h("td", cell) for cell in cells])
+    return h("tr", h("th", row_name(row["recipe"]), scope="row"), [h("td", cell) for cell in cells])
 
 
 def commands_section(frame: pl.DataFrame, page: str) -> Html:

@@ -8,9 +8,9 @@ from derl.analysis.pages import tables
 from derl.analysis.published.verdicts import Outcome
 from derl.analysis.report.html import Html, h, number, plural
 from derl.analysis.report.model import Number, Table
-from derl.analysis.report.names import recipe_label, setting_label
+from derl.analysis.report.names import setting_label
 from derl.experiments.cases import Case, case_of
-from derl.experiments.paper import column_name
+from derl.experiments.paper import column_name, row_name
 
 MARKS: dict[Outcome, str] = {**tables.MARKS, "not run": ""}
 """As on the other pages; what was not run is hatched."""
@@ -59,7 +59,7 @@ def cell_of(value: Number, best: float, row: str, column: str, case: int | None)
 
 def tip_of(value: Number, row: str, column: str, gap: float | None) -> list[str]:
     """What is said about a cell, line by line; the first is its name."""
-    where = f"{recipe_label(value.recipe)} on {column_name(value.task)}" if value.recipe else f"{row}, {column}"
+    where = f"{row_name(value.recipe)} on {column_name(value.task)}" if value.recipe else f"{row}, {column}"
     lines = [where + (f", {setting_label(value.setting)}" if value.setting else "")]
     if value.ours is None:
         lines.append("ours: not run")

@@ -1,6 +1,6 @@
 """How cases are called on the page: the paper's names, and settings by the paper's symbols."""
 
-from derl.experiments.paper import ALGORITHM_NAMES, BONUS_NAMES
+from derl.experiments.paper import BONUS_NAMES
 
 SYMBOLS = {
     "bonus.scale": "λ",
@@ -22,14 +22,6 @@ METRICS = {
 }
 """The columns of results that are drawn, and their names."""
 VALUES = {"both": "rᵉ + λ rⁱ", "intrinsic": "λ rⁱ"}
-
-
-def recipe_label(recipe: str) -> str:
-    """A recipe as the paper's tables call it; dea2c-count-kl is "DeA2C Count KL"."""
-    algorithm, _, bonus = recipe.removesuffix("-kl").partition("-")
-    words = [ALGORITHM_NAMES.get(algorithm, algorithm)]
-    words += [BONUS_NAMES.get(bonus, bonus)] if bonus else []
-    return " ".join(words + (["KL"] if recipe.endswith("-kl") else []))
 
 
 def bonus_label(recipe: str) -> str:

@@ -13,10 +13,11 @@ from derl.analysis.report.differences import differences_section
 from derl.analysis.report.html import Html, embed_json, h, join
 from derl.analysis.report.kl import VIEWS, Scales, grid_section, kl_grids, legend
 from derl.analysis.report.model import Comparison, Facts, Table
-from derl.analysis.report.names import bonus_label, recipe_label
+from derl.analysis.report.names import bonus_label
 from derl.analysis.report.sections import command
 from derl.analysis.report.series import pack_series
 from derl.experiments.cases import Case, case_of
+from derl.experiments.paper import row_name
 
 SCRIPTS = ("data.js", "chart.js", "curves.js", "sensitivity.js", "tables.js", "page.js")
 
@@ -86,7 +87,7 @@ def sensitivity(tables: Sequence[Table]) -> list[dict[str, Any]]:
             recipe = next((n.recipe for n in numbers if n), "")
             rows.append(
                 {
-                    "label": row or recipe_label(recipe),
+                    "label": row or row_name(recipe),
                     "bonus": bonus_label(recipe) + (" with KL constraints" if table.label.endswith("_kl") else ""),
                     "ours": [_rounded(n and n.ours) for n in numbers],
                     "low": [_rounded(n and n.low) for n in numbers],

@@ -16,10 +16,10 @@ from derl.analysis.measures.aggregates import normalised, optimal_return_or_none
 from derl.analysis.measures.frames import Results
 from derl.analysis.measures.statistics import bootstrap_interval, mean_without_nan
 from derl.analysis.published.ours import DRAWN
-from derl.analysis.report.names import METRICS, recipe_label, setting_key, setting_label
+from derl.analysis.report.names import METRICS, setting_key, setting_label
 from derl.envs.registry import PAPER_TASKS
 from derl.experiments.cases import Case
-from derl.experiments.paper import cells, column_name
+from derl.experiments.paper import cells, column_name, row_name
 from derl.training.recipes import RECIPES
 
 FAMILIES = {"DeepSea": "DeepSea, all (normalised)", "Hallway": "Hallway, all (normalised)"}
@@ -73,7 +73,7 @@ def pack_series(results: Results) -> dict[str, Any]:
     arrays = [array.ravel() for one in found for curve in one.metrics.values() for array in curve]
     return {
         "tasks": [{"name": name, "label": _task_label(name), "best": _best(name)} for name in tasks],
-        "recipes": [{"name": name, "label": recipe_label(name)} for name in recipes],
+        "recipes": [{"name": name, "label": row_name(name)} for name in recipes],
         "settings": [{"name": name, "label": setting_label(name)} for name in settings],
         "metrics": [{"name": name, "label": label} for name, label in METRICS.items()],
         "episodes": [list(axis) for axis in episodes],
