@@ -14,7 +14,7 @@ from derl.core.types import Spec
 
 
 def policy_loss(
-    log_pi_t: Float[Array, "*b"], advantage_t: Float[Array, "*b"], rho_t: Float[Array, "*b"] | float
+    log_pi_t: Float[Array, "*b"], advantage_t: Float[Array, "*b"], rho_t: Float[Array, "*#b"] | float
 ) -> Float[Array, ""]:
     """L(phi) = E[ - rho(a_t | s_t) log pi_e(a_t | s_t) A^e(s_t) ], the paper's eq. dec_policyloss.
 
@@ -24,7 +24,7 @@ def policy_loss(
 
 
 def value_loss(
-    v_t: Float[Array, "*b"], target_t: Float[Array, "*b"], rho_t: Float[Array, "*b"] | float
+    v_t: Float[Array, "*b"], target_t: Float[Array, "*b"], rho_t: Float[Array, "*#b"] | float
 ) -> Float[Array, ""]:
     """L(theta) = E[ rho(a_t | s_t) ( V(s_t) - (r_t + gamma V(s_{t+1})) )^2 ], the paper's eq. dec_valueloss.
 

@@ -94,7 +94,8 @@ class BootstrappedDQN(DQN):
         q = self.values(heads, networks, batch.obs)
         q_target = self.values(heads, learner.target, batch.bootstrap_obs)
         chooser = self.values(heads, networks, batch.bootstrap_obs) if self.double else q_target
-        target = double_q_target(batch.reward, batch.discount, q_target, chooser)
+        targets = jax.vmap(double_q_target, in_axes=(None, None, 0, 0))
+        target = targets(batch.reward, batch.discount, q_target, chooser)
         q_t = jax.vmap(select, in_axes=(0, None))(q, batch.action)
         losses = jax.vmap(q_loss)(q_t, target, mask.astype(jnp.float32))
         return losses.sum(), {"q_loss": losses.mean(), "q_value": q_t.mean()}

@@ -21,11 +21,11 @@ class PackedActorCritic(eqx.Module):
     one batch, the others have no gradient (see `derl.core.rows`).
     """
 
-    first: Float[Array, "n both"]
+    first: Float[Array, "inputs both"]
     first_bias: Float[Array, " both"]
-    hidden: tuple[Float[Array, "2 n m"], ...]
-    hidden_biases: tuple[Float[Array, "2 1 m"], ...]
-    heads: tuple[Float[Array, "n _"], ...]
+    hidden: tuple[Float[Array, "2 _ _"], ...]
+    hidden_biases: tuple[Float[Array, "2 1 _"], ...]
+    heads: tuple[Float[Array, "_ _"], ...]
     head_biases: tuple[Float[Array, " _"], ...]
     activation: Activation = eqx.field(static=True)
     discrete: bool = eqx.field(static=True)

@@ -46,7 +46,11 @@ def visited(obs: Int[Array, " b"], size: int) -> tuple[Int[Array, " b"], Int[Arr
 
 
 def put_back(
-    rows: Int[Array, " b"], moved: Sequence[Rows], before: Sequence[Rows], count: Int[Array, ""], idle: Idle
+    rows: Int[Array, " b"],
+    moved: Sequence[Float[Array, "b m"]],
+    before: Sequence[Rows],
+    count: Int[Array, ""],
+    idle: Idle,
 ) -> list[Rows]:
     """A whole layer and Adam's two means of it, from its visited rows as they are now and from all as they were
     `before`, when Adam had taken `count` steps."""

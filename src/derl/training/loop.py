@@ -24,14 +24,14 @@ from derl.training.segments import out_of_order, sequences
 from derl.training.state import RunState, blank_run
 
 
-def encode(algorithm: Algorithm, moments: Moments | None, obs: Shaped[Array, "*b_obs"]) -> Shaped[Array, "*b_obs"]:
+def encode(algorithm: Algorithm, moments: Moments | None, obs: Shaped[Array, "*b_obs"]) -> Shaped[Array, "*b_seen"]:
     """Observations as the agents see them."""
     if moments is None:
         return obs
     return moments.standardise(as_vector(algorithm.env.spec, obs))
 
 
-def as_vector(spec: Spec, obs: Shaped[Array, "*b_obs"]) -> Float[Array, "*b_obs"]:
+def as_vector(spec: Spec, obs: Shaped[Array, "*b_obs"]) -> Float[Array, "*b_vector"]:
     """Observations as vectors."""
     return jax.nn.one_hot(obs, spec.observation.size) if isinstance(spec.observation, Discrete) else obs
 
