@@ -24,7 +24,8 @@ from derl.training.folder import RunFolder
 from derl.training.members import expand
 from derl.training.population import Population
 from derl.training.recipes import recipe
-from derl.training.trainer import Interrupted, Trainer, evaluation_times, groups_of
+from derl.training.schedule import evaluation_times
+from derl.training.trainer import Interrupted, Trainer, groups_of
 
 SMALL = {"protocol__episodes": 600, "protocol__evaluate_every": 100}
 

@@ -12,7 +12,6 @@ from derl.agents.base import Agent, Clock, Metrics, Role
 from derl.agents.returns import discounts, lambda_returns, retrace, vtrace
 from derl.core.checks import require_at_least, require_share
 from derl.core.networks import MLP
-from derl.core.optimiser import clipped_adam
 from derl.core.types import Rollout, Spec
 
 Correction = Literal["none", "importance", "clipped", "vtrace", "retrace"]
@@ -90,11 +89,6 @@ class ActorCriticAgent(Agent[ActorCriticState]):
         critic = MLP(critic_key, spec.observation, self.hidden, 1, **options)
         network = ActorCritic(actor, critic)
         return ActorCriticState(network, self.optimiser.init(eqx.filter(network, eqx.is_array)))
-
-    @property
-    def optimiser(self) -> optax.GradientTransformation:
-        """One Adam for both networks, so that the gradient clip is joint."""
-        return clipped_adam(self.learning_rate, self.adam_epsilon, self.max_grad_norm, self.adam_beta2)
 
     def logits(self, state: ActorCriticState, obs: Array, clock: Clock) -> Float[Array, "*b A"]:
         return state.network.actor(obs)

@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import optax
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, Shaped
 
 from derl.agents.divergences import Divergence, kl
@@ -21,6 +22,7 @@ from derl.core.checks import (
     require_widths,
 )
 from derl.core.networks import Activation
+from derl.core.optimiser import clipped_adam
 from derl.core.types import Rollout, Spec
 
 State = TypeVar("State")
@@ -93,6 +95,11 @@ class Agent(eqx.Module, Generic[State]):
     def updates(self, steps: int) -> int:
         """How many times the agent learns after a rollout of so many steps."""
         return max(1, round(self.updates_per_step * steps)) if self.updates_per_step else self.updates_per_rollout
+
+    @property
+    def optimiser(self) -> optax.GradientTransformation:
+        """One Adam for all networks of the agent, so that the clip of their gradients is joint."""
+        return clipped_adam(self.learning_rate, self.adam_epsilon, self.max_grad_norm, self.adam_beta2)
 
     @property
     def gradient_steps(self) -> int:

@@ -5,7 +5,6 @@ from typing import Any, ClassVar
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-import optax
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from derl.agents.base import Agent, Clock, Experience, Metrics, Role, comparison, learn_if
@@ -17,7 +16,7 @@ from derl.bonuses.base import CurrentBonus
 from derl.core.checks import require_at_least, require_positive, require_share
 from derl.core.errors import require
 from derl.core.networks import MLP
-from derl.core.optimiser import apply_gradient, clipped_adam, move_towards
+from derl.core.optimiser import apply_gradient, move_towards
 from derl.core.types import Spec, empty_rollout, join_rollouts
 
 
@@ -73,11 +72,6 @@ class DQN(Agent[DQNState]):
     @property
     def recomputes(self) -> bool:
         return self.recompute_bonus
-
-    @property
-    def optimiser(self) -> optax.GradientTransformation:
-        """Adam on clipped gradients."""
-        return clipped_adam(self.learning_rate, self.adam_epsilon, self.max_grad_norm, self.adam_beta2)
 
     def init(self, key: PRNGKeyArray, spec: Spec, num_envs: int, rollout_length: int) -> DQNState:
         outputs = spec.num_actions + self.dueling

@@ -19,6 +19,7 @@ from derl.training.config import Config
 from derl.training.folder import CONFIG, RunFolder
 from derl.training.members import expand
 from derl.training.recipes import RECIPES
+from derl.training.schedule import schedule_of
 from derl.training.version import ENGINE
 
 IDENTITY, ORIGIN = ("key", "engine", "seconds"), ("finished", "version")
@@ -166,8 +167,9 @@ def trained_runs(path: Path | str) -> Runs:
         part = frame.filter(run=number)
         case = Case.of(config.recipe, config.task, {**run.values, **protocol_changes(run.config)})
         require(case.config() == run.config, f"{path} changes settings of its recipe other than by --vary")
-        budget = run.config.protocol.budget(run.config.make_env())[0]
-        done = len(part) > 0 and part["steps"].to_numpy().max() > budget - run.config.algorithm().steps_per_iteration
+        algorithm = run.config.algorithm()
+        steps = schedule_of(run.config, algorithm).iterations * algorithm.steps_per_iteration
+        done = len(part) > 0 and part["steps"].to_numpy().max() >= steps
         require(done, f"{path} is not finished; continue it with: derl resume {path}")
         labels = (run_key(run), config.recipe, config.task, case.setting, run.seed, ENGINE, seconds)
         runs.entries.append(Entry(*labels, version=version))

@@ -14,10 +14,11 @@ from derl.core.errors import DerlError, UnknownNameError
 from derl.core.files import write_atomically
 from derl.experiments.cases import Case
 from derl.experiments.identity import run_key
-from derl.experiments.planner import Job, Member, steps_of
+from derl.experiments.planner import Job, Member
 from derl.experiments.store import Entry, Store
 from derl.training.checkpoint import read_metadata
 from derl.training.folder import CHECKPOINT, RunFolder
+from derl.training.schedule import schedule_of
 from derl.training.trainer import Progress, Trainer
 from derl.training.version import ENGINE, code_version
 
@@ -105,10 +106,9 @@ def entry_of(member: Member, seconds: float = 0.0) -> Entry:
 
 def share_done(store: Path, job: Job) -> float:
     """How far a job's checkpoint is, from 0 to 1."""
-    config = job.members[0].config
-    iterations = steps_of(config) // config.algorithm().steps_per_iteration
+    iterations = schedule_of(job.members[0].config).iterations
     try:
-        return min(1.0, read_metadata(job_folder(store, job).checkpoint)["clock"] / max(1, iterations))
+        return min(1.0, read_metadata(job_folder(store, job).checkpoint)["clock"] / iterations)
     except (DerlError, KeyError):
         return 0.0
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from derl.core.errors import DerlError, require
 from derl.experiments.cases import Case
 from derl.training.config import Config, Protocol
-from derl.training.trainer import evaluation_times
+from derl.training.schedule import schedule_of
 
 
 def shortened(case: Case, episodes: int) -> Case:
@@ -34,9 +34,7 @@ def intended_evaluations(protocol: Protocol) -> int:
 
 def evaluations_of(config: Config) -> int:
     """How many evaluations a run has. There are fewer than asked for where one iteration is several episodes."""
-    steps, every = config.protocol.budget(config.make_env())
-    per_iteration = config.algorithm().steps_per_iteration
-    return len(evaluation_times(max(1, steps // per_iteration), every / per_iteration))
+    return len(schedule_of(config).evaluations)
 
 
 def check_evaluations(cases: Iterable[Case], episodes: int) -> None:

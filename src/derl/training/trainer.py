@@ -18,6 +18,7 @@ from derl.training.folder import RunFolder
 from derl.training.members import Run, fingerprint
 from derl.training.memory import check_memory
 from derl.training.population import Population, alike
+from derl.training.schedule import schedule_of
 from derl.training.signals import stopped_by_signals
 from derl.training.sizes import available_cores, best_size
 from derl.training.state import RunState
@@ -97,9 +98,7 @@ class Trainer:
         greedy = self.protocol.evaluation == "greedy"
         self.evaluation: dict[str, Any] = {"episodes": self.protocol.evaluation_episodes, "greedy": greedy}
         self.steps_per_iteration = algorithms[0].steps_per_iteration
-        steps, every = self.protocol.budget(algorithms[0].env)
-        self.iterations = max(1, steps // self.steps_per_iteration)
-        self.evaluations = evaluation_times(self.iterations, every / self.steps_per_iteration)
+        _, self.iterations, self.evaluations = schedule_of(runs[0].config, algorithms[0])
         self.states: list[RunState] = []
         self.clock = 0
         self.read_at = 0
@@ -303,9 +302,3 @@ class Trainer:
 def _rate(iterations: int, since: float) -> float:
     """Iterations per second; not a number before there are any."""
     return iterations / max(time.monotonic() - since, 1e-9) if iterations else float("nan")
-
-
-def evaluation_times(iterations: int, every: float) -> list[int]:
-    """After which iterations to evaluate: every `every` (rounded up), and at the end."""
-    times = {min(iterations, int(np.ceil(k * every - 1e-9))) for k in range(1, int(iterations / every) + 2)}
-    return sorted(t for t in times | {iterations} if t > 0)

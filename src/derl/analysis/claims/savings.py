@@ -26,7 +26,7 @@ from derl.analysis.claims.sensitivity import published_averages
 from derl.analysis.measures.aggregates import Estimate, optimal_return
 from derl.analysis.measures.effects import Effect, seed_of
 from derl.analysis.measures.frames import Results
-from derl.analysis.measures.statistics import LEVEL, bootstrap_means, episodes_to_hold, mean_without_nan
+from derl.analysis.measures.statistics import LEVEL, bootstrap_means, episodes_to_hold, mean_without_nan, sound_runs
 from derl.envs.registry import PAPER_TASKS
 from derl.experiments.cases import Case
 from derl.experiments.paper import row_name
@@ -147,4 +147,4 @@ def _not_run(results: Results, task: str, evaluations: int) -> str:
 def _runs(results: Results, case: Case, evaluations: int) -> np.ndarray:
     """The returns of the finished runs that did not fail from the start; none if there are none."""
     values = results.finished(case, evaluations=evaluations)
-    return np.zeros((0, evaluations)) if values is None else values[np.isfinite(values).any(1)]
+    return np.zeros((0, evaluations)) if values is None else sound_runs(values)

@@ -16,6 +16,7 @@ from derl.analysis.measures.statistics import (
     interval_of,
     maximum_without_nan,
     mean_without_nan,
+    sound_runs,
 )
 from derl.experiments.cases import Case
 
@@ -51,7 +52,7 @@ def several_runs(results: Results, case: Case, column: str, evaluations: int) ->
     values = results.finished(case, column, evaluations)
     if values is None:
         return None
-    values = values[np.isfinite(values).any(1)]
+    values = sound_runs(values)
     return values if len(values) > 1 else None
 
 

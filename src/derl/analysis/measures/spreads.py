@@ -14,7 +14,7 @@ from jaxtyping import Float
 from derl.analysis.measures.aggregates import normalised
 from derl.analysis.measures.effects import Effect, seed_of
 from derl.analysis.measures.frames import Results
-from derl.analysis.measures.statistics import LEVEL, SAMPLES, mean_without_nan
+from derl.analysis.measures.statistics import LEVEL, SAMPLES, deals, mean_without_nan, sound_runs
 from derl.experiments.cases import Case
 
 Runs = Float[np.ndarray, " runs"]
@@ -38,7 +38,7 @@ def _averages(results: Results, case: Case, evaluations: int) -> Runs:
     values = results.finished(case, evaluations=evaluations)
     if values is None:
         return np.zeros(0)
-    return normalised(mean_without_nan(values[np.isfinite(values).any(1)], 1), case.task)
+    return normalised(mean_without_nan(sound_runs(values), 1), case.task)
 
 
 def spread_of(runs: Mapping[Case, Runs], samples: int = SAMPLES) -> Effect:
@@ -98,8 +98,7 @@ def gap_of_deviations(
     """`deviation_gap` of two arrays."""
     together = np.concatenate([ours, theirs])
     together = together - together.mean(0)
-    dealt = np.random.default_rng(seed).random((samples, len(together))).argsort(1) < len(ours)
-    sides = np.concatenate([np.arange(len(together))[None] < len(ours), dealt])
+    sides = deals(len(ours), len(together), samples=samples, seed=seed)
     gaps = np.round(_deviation(together, sides) - _deviation(together, ~sides), DIGITS)
     return Effect(float(gaps[0]), gaps[0] - gaps[1:])
 

@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from numpy.typing import ArrayLike
 
 from derl.core.errors import require
@@ -90,9 +90,23 @@ def bootstrap_means(
     return np.mean(means, axis=0).reshape(samples, *values.shape[1:])
 
 
+def sound_runs(values: Float[np.ndarray, "runs n"]) -> Float[np.ndarray, "sound n"]:
+    """Without the runs that failed at once: they have no number at all, and say nothing."""
+    return values[np.isfinite(values).any(1)]
+
+
+def deals(ours: int, total: int, *, samples: int = SAMPLES, seed: int = 0) -> Bool[np.ndarray, "deals total"]:
+    """For a permutation test: which runs are ours, as it is and when all are dealt anew to the two sides so many times.
+
+    If the sides do not differ every deal is as good as the one we have.
+    """
+    dealt = np.random.default_rng(seed).random((samples, total)).argsort(1) < ours
+    return np.concatenate([np.arange(total)[None] < ours, dealt])
+
+
 def _resample(rng: np.random.Generator, values: Float[np.ndarray, "runs n"], samples: int) -> np.ndarray:
     """Means of `samples` draws of as many runs as there are. A draw holds NaN where none of its runs has a number."""
-    values = values[np.isfinite(values).any(1)]
+    values = sound_runs(values)
     runs = len(values)
     if runs == 0:
         return np.full((samples, values.shape[1]), np.nan)
@@ -136,8 +150,7 @@ def bootstrap_interval(
     """
     array = np.asarray(values, np.float64)
     if strata is None and array.ndim >= 1 and 1 <= len(array) <= FEW and samples >= 1:
-        flat = array.reshape(len(array), -1)
-        flat = flat[np.isfinite(flat).any(1)]
+        flat = sound_runs(array.reshape(len(array), -1))
         if len(flat):
             ways, times = ways_of_drawing(len(flat), len(flat), samples, seed)
             low, high = repeated_interval(means_of(ways, flat), times, level)

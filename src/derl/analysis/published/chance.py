@@ -8,7 +8,7 @@ five: it is a lower bound.
 import numpy as np
 from jaxtyping import Float
 
-from derl.analysis.measures.statistics import mean_without_nan, repeated_interval, ways_of_drawing
+from derl.analysis.measures.statistics import mean_without_nan, repeated_interval, sound_runs, ways_of_drawing
 from derl.analysis.published.ours import DRAWN, TOLERANCE
 
 
@@ -18,7 +18,7 @@ def chance_of_difference(returns: Float[np.ndarray, "runs evaluations"]) -> floa
 
     Five runs are drawn in few ways that matter: every way for ours is put beside every way for theirs.
     """
-    averages = mean_without_nan(returns[np.isfinite(returns).any(1)], 1)
+    averages = mean_without_nan(sound_runs(returns), 1)
     drawn, drawn_times = ways_of_drawing(len(averages), DRAWN)
     experiments = np.stack([np.repeat(averages, way.astype(int)) for way in drawn])
     ways, times = ways_of_drawing(DRAWN, DRAWN)

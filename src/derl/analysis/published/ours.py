@@ -14,12 +14,14 @@ from derl.analysis.measures.statistics import (
     Interval,
     Score,
     average_return,
+    deals,
     interval_of,
     maximum_return,
     maximum_without_nan,
     mean_without_nan,
     means_of,
     repeated_interval,
+    sound_runs,
     ways_of_drawing,
 )
 from derl.experiments.cases import Case
@@ -82,7 +84,7 @@ def interval_of_five(returns: Float[np.ndarray, "runs evaluations"], statistic: 
     Five runs can be drawn from five in only 126 ways that matter. Each is worked out once and counts as often as it was
     drawn, which makes hundreds of intervals a matter of a second.
     """
-    returns = returns[np.isfinite(returns).any(1)]
+    returns = sound_runs(returns)
     ways, times = ways_of_drawing(len(returns), DRAWN)
     curves = means_of(ways, returns)
     return repeated_interval(_statistic_of(curves, statistic), times)
@@ -100,7 +102,7 @@ def widest_interval_of_five(
     p = 1/3 by Fisher's exact test. So ten runs can refute that two or three of five are unlike all of them, but not
     that one is; some two hundred could.
     """
-    returns = returns[np.isfinite(returns).any(1)]
+    returns = sound_runs(returns)
     ends = np.repeat([[low], [high]], returns.shape[1], axis=1)
     urn = np.concatenate([returns, ends])
     rng = np.random.default_rng(0)
@@ -118,15 +120,13 @@ def changes(
 ) -> bool | None:
     """Whether an option's runs differ from ours by more than seeds make them; None if there are too few runs to tell.
 
-    A permutation test: all runs are dealt anew to the two sides. If the option does nothing, every deal is as good as
-    the one we have.
+    A permutation test: see `deals`.
     """
-    ours, option = (side[np.isfinite(side).any(1)] for side in (ours, option))
+    ours, option = sound_runs(ours), sound_runs(option)
     if not can_tell(len(ours), len(option)):
         return None
     together = np.concatenate([ours, option])
-    dealt = np.random.default_rng(0).random((SAMPLES, len(together))).argsort(1) < len(ours)
-    sides = np.concatenate([np.arange(len(together))[None] < len(ours), dealt])
+    sides = deals(len(ours), len(together))
     one, other = (_statistic_of(means_of(side.astype(np.float64), together), statistic) for side in (sides, ~sides))
     gaps = np.abs(one - other)
     return bool((gaps[1:] >= gaps[0] - 1e-9).mean() < 1 - LEVEL)

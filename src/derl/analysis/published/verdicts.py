@@ -19,7 +19,7 @@ from jaxtyping import Float
 
 from derl.analysis.measures.frames import EVALUATIONS, Results, as_results
 from derl.analysis.measures.numbers import signed
-from derl.analysis.measures.statistics import Interval, Score
+from derl.analysis.measures.statistics import Interval, Score, sound_runs
 from derl.analysis.published.cautions import trained_for_less
 from derl.analysis.published.chance import chance_of_difference
 from derl.analysis.published.explanations import (
@@ -134,7 +134,7 @@ class _Judge:
     def chance(self, cell: Cell) -> float | None:
         """How probable a difference in this number is if the published runs are other seeds of ours."""
         returns = self.results.finished(cell.case, evaluations=self.evaluations)
-        if cell.statistic != "average" or returns is None or np.isfinite(returns[:DRAWN]).any(1).sum() < DRAWN:
+        if cell.statistic != "average" or returns is None or len(sound_runs(returns[:DRAWN])) < DRAWN:
             return None
         return chance_of_difference(returns[:DRAWN])
 
@@ -170,8 +170,7 @@ class _Judge:
         """
         returns = self.results.finished(cell.case, evaluations=self.evaluations)
         further = np.empty((0, self.evaluations)) if returns is None else returns[DRAWN:]
-        # A run that failed at once says nothing.
-        further = further[np.isfinite(further).any(1)]
+        further = sound_runs(further)
         if len(further) < DRAWN:
             return Explanation(LUCK, BY_LUCK, "possible", "further seeds")
         found = number_from(further, cell.statistic)
