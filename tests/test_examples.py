@@ -16,8 +16,9 @@ import jax.numpy as jnp
 import pytest
 
 import derl
+from derl.cli.flags import parse_seeds
 from derl.cli.main import COMMANDS
-from derl.cli.train import parse, parse_seeds, parse_vary
+from derl.cli.train import parse, parse_vary
 from derl.training.members import expand
 from derl.training.recipes import BONUS_OF, recipe
 

@@ -12,8 +12,9 @@ import polars as pl
 import pytest
 
 from derl.bonuses import BONUSES
+from derl.cli.flags import parse_seeds
 from derl.cli.main import main
-from derl.cli.train import parse, parse_seeds, parse_vary
+from derl.cli.train import parse, parse_vary
 from derl.envs.registry import _FAMILIES
 from derl.training.folder import RunFolder
 from derl.training.recipes import recipe

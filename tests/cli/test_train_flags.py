@@ -3,7 +3,8 @@
 import pytest
 
 import derl
-from derl.cli.train import one_spelling, parse, parse_seeds, parse_vary
+from derl.cli.flags import parse_seeds
+from derl.cli.train import one_spelling, parse, parse_vary
 from derl.core.errors import DerlError
 from derl.training.members import expand
 

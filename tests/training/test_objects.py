@@ -13,7 +13,7 @@ import pytest
 
 import derl
 from derl.cli.main import main
-from derl.cli.train import is_published
+from derl.cli.returns import is_published
 from derl.core.errors import DerlError
 from derl.envs import DeepSea, Environment, Hallway
 from derl.training.objects import described, loaded_class, made_again
@@ -52,7 +52,9 @@ def test_an_environment_is_made_again_as_it_was(env):
     assert jax.tree.structure(again) == jax.tree.structure(env)
     for a, b in zip(jax.tree.leaves(again), jax.tree.leaves(env), strict=True):
         np.testing.assert_array_equal(a, b)
-    assert again.step(jax.random.key(0), again.reset(jax.random.key(1))[0], jnp.asarray(1)) is not None
+    steps = [e.step(jax.random.key(0), e.reset(jax.random.key(1))[0], jnp.asarray(1)) for e in (again, env)]
+    for a, b in zip(*map(jax.tree.leaves, steps), strict=True):
+        np.testing.assert_array_equal(a, b)
 
 
 def test_what_cannot_be_written_down_or_found_is_not_made():

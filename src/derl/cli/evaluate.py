@@ -5,10 +5,11 @@ import dataclasses
 from rich.table import Table
 
 from derl.analysis.measures.numbers import signed
-from derl.api import load, use_compilation_cache
+from derl.api import load
 from derl.cli.display import show_table, tell_failures
 from derl.cli.flags import RunPath, parsed
 from derl.core.errors import require
+from derl.training.cache import use_compilation_cache
 from derl.training.config import require_episodes
 
 

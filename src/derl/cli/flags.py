@@ -3,6 +3,7 @@
 import contextlib
 import io
 import itertools
+import os
 import re
 import sys
 from pathlib import Path
@@ -11,7 +12,10 @@ from typing import Annotated, Any, TypeVar
 import tyro
 
 from derl.core.errors import DerlError
+from derl.training.seeds import check_seeds, count_seeds
 
+STORE = Path(os.environ.get("DERL_STORE") or "derl-store")
+"""The folder of results that sweeps use if they are given none."""
 Command = TypeVar("Command")
 Task = Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="TASK")]
 RunPath = Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="RUN")]
@@ -52,3 +56,14 @@ def one_line(framed: str) -> str:
     near = dict.fromkeys(line.split()[0].rstrip(",") for lines in similar for line in lines if line.startswith(FLAG))
     hint = f"; did you mean {', '.join(near)}?" if near else ""
     return f"{wrong[:1].lower()}{wrong[1:]}{hint}"
+
+
+def parse_seeds(text: str) -> list[int]:
+    """How many, or which."""
+    try:
+        numbers = [int(part) for part in text.split(",") if part.strip()]
+    except ValueError:
+        raise DerlError(f"--seeds takes a number of seeds, or seeds separated by commas, not {text!r}") from None
+    seeds = numbers if "," in text or not numbers else list(count_seeds(numbers[0]))
+    check_seeds(seeds)
+    return seeds

@@ -5,10 +5,11 @@ from pathlib import Path
 
 from derl.analysis.figures.run import plot_curves, plot_decoupling
 from derl.analysis.runs.behaviour import on_grid
-from derl.api import load, use_compilation_cache
+from derl.api import load
 from derl.cli.display import console, tell_failures
 from derl.cli.flags import RunPath, parsed
 from derl.core.errors import require
+from derl.training.cache import use_compilation_cache
 from derl.training.config import require_episodes
 
 

@@ -5,7 +5,7 @@ import dataclasses
 from derl.api import resume
 from derl.cli.display import showing
 from derl.cli.flags import RunPath, parsed
-from derl.cli.train import report
+from derl.cli.returns import report
 from derl.training.folder import RunFolder
 
 

@@ -11,8 +11,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from derl.cli.display import compact, console, counted, duration, show_table
-from derl.cli.flags import parsed
-from derl.cli.sweep import STORE
+from derl.cli.flags import STORE, parsed
 from derl.experiments.builtin import find_experiment
 from derl.experiments.experiment import Experiment
 from derl.experiments.jobs import begun_jobs, job_folder

@@ -11,8 +11,7 @@ from rich.markup import escape
 from derl.analysis.published.explaining import explaining, repeating
 from derl.analysis.published.verdicts import verdicts
 from derl.cli.display import console, counted, duration
-from derl.cli.flags import parsed
-from derl.cli.sweep import STORE
+from derl.cli.flags import STORE, parsed
 from derl.core.errors import require
 from derl.experiments.builtin import find_experiment
 from derl.experiments.exchange import export, exported_runs, trained_runs

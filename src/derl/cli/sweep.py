@@ -1,7 +1,6 @@
 """`derl sweep`: run an experiment described in a file, on all cores; what is in the store already is not run again."""
 
 import dataclasses
-import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,9 +16,8 @@ from rich.text import Text
 
 from derl.analysis.measures.curves import summarise
 from derl.cli.display import GAP, Field, ProgressLine, compact, console, counted, duration, show_table, spread, value
-from derl.cli.flags import parsed
+from derl.cli.flags import STORE, parse_seeds, parsed
 from derl.cli.modules import imported_modules
-from derl.cli.train import parse_seeds
 from derl.core.errors import require
 from derl.experiments.cases import parse_setting, setting_text
 from derl.experiments.experiment import Experiment, read_experiment
@@ -27,8 +25,6 @@ from derl.experiments.planner import results_of
 from derl.experiments.remaining import Plan, finished, make_plan
 from derl.experiments.store import Store
 from derl.experiments.sweep import Sweep, SweepProgress
-
-STORE = Path(os.environ.get("DERL_STORE") or "derl-store")
 
 
 @dataclasses.dataclass(frozen=True)

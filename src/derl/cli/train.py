@@ -8,25 +8,21 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import tyro
-from rich.table import Table
 
 from derl.agents import AnyAgent
-from derl.analysis.runs.result import Result
 from derl.api import DEFAULT_RECIPE, train
 from derl.bonuses.base import AnyBonus
-from derl.cli.display import console, show_table, showing, spread, tell_failures, value
-from derl.cli.flags import Task, parsed
-from derl.cli.modules import imported_modules
+from derl.cli.display import console, showing
+from derl.cli.flags import Task, parse_seeds, parsed
+from derl.cli.returns import report
 from derl.core.errors import DerlError, require
 from derl.envs.base import AnyEnvironment
 from derl.envs.registry import family, make
-from derl.experiments.paper import published
 from derl.training import recipes
 from derl.training.algorithm import Decoupling
 from derl.training.config import Config, Protocol
 from derl.training.folder import RunFolder
 from derl.training.loop import ignores_lambda
-from derl.training.seeds import check_seeds, count_seeds
 from derl.training.settings import settings_of
 
 
@@ -148,17 +144,6 @@ def pairs(texts: tuple[str, ...] | list[str], flag: str) -> dict[str, str]:
     return found
 
 
-def parse_seeds(text: str) -> list[int]:
-    """How many, or which."""
-    try:
-        numbers = [int(part) for part in text.split(",") if part.strip()]
-    except ValueError:
-        raise DerlError(f"--seeds takes a number of seeds, or seeds separated by commas, not {text!r}") from None
-    seeds = numbers if "," in text or not numbers else list(count_seeds(numbers[0]))
-    check_seeds(seeds)
-    return seeds
-
-
 def parse_vary(texts: tuple[str, ...]) -> dict[str, list[float]]:
     """Settings and their values."""
     try:
@@ -246,46 +231,6 @@ def parse(args: list[str]) -> tuple[Train, Config]:
 def default_folder(config: Config) -> Path:
     """A folder named after what runs in it and when."""
     return Path("runs") / f"{config.task}_{config.recipe}_{time.strftime('%Y%m%d-%H%M%S')}"
-
-
-def is_published(result: Result) -> bool:
-    """Whether this is one of the paper's experiments, with nothing changed."""
-    config = result.config
-    return (
-        config.env is None
-        and config.recipe in recipes.TABLE_1
-        and not result.runs[0].values
-        and config == recipes.recipe(config.recipe, config.task)
-    )
-
-
-def report(result: Result) -> None:
-    """The returns of a run, beside the published ones where there are any."""
-    table = Table(box=None, header_style="bold")
-    keys = list(result.runs[0].values)
-    for name in (*keys, "runs", "average return", "maximum", "final"):
-        table.add_column(name, justify="right")
-    known = published("tab:mean_returns", result.config.recipe, result.config.task) if is_published(result) else None
-    if known is not None:
-        table.add_column("published average", justify="right")
-    for row in result.summary().iter_rows(named=True):
-        cells = [f"{row[k]:g}" for k in keys] + [str(row["runs"])]
-        cells += [spread(row["average"], row["average_std"]), value(row["maximum"]), value(row["final"])]
-        table.add_row(*cells, *([spread(known.mean, known.std)] if known else []))
-    show_table(table)
-    tell_failures(result)
-    optimum = result.optimal_return
-    if optimum is not None:
-        # Where chance decides, an evaluation of a few episodes can be above it.
-        console.print(f"the best possible mean return of {result.config.task} is {optimum:.2f}")
-    if result.folder is not None:
-        path = result.folder.path
-        derl = " ".join(["derl", *(f"--import {module}" for module in imported_modules())])
-        console.print(
-            f"saved in {path}; see it with: {derl} plot {path}, {derl} watch {path}", soft_wrap=True, markup=False
-        )
-    some = len(result.failed) < len(result.runs)
-    require(some, "every run failed: its numbers were no longer finite; try a smaller learning rate or bonus.scale")
 
 
 def main(args: list[str]) -> None:

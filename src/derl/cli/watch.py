@@ -15,11 +15,12 @@ from rich.text import Text
 from derl.analysis.figures.animation import COLOURS, Shot, Track, check_gif, moments, play, title, tracks_of, write_gif
 from derl.analysis.measures.numbers import signed
 from derl.analysis.runs.result import Result
-from derl.api import load, use_compilation_cache
+from derl.api import load
 from derl.cli.display import console, tell_failures
 from derl.cli.flags import RunPath, parsed
 from derl.core.errors import require
 from derl.envs.base import AnyEnvironment, Environment
+from derl.training.cache import use_compilation_cache
 from derl.training.evaluation import Seat
 
 AGENT, GOAL = r"(?<![A-Za-z])A(?![A-Za-z])", r"(?<![A-Za-z])G(?![A-Za-z])"
