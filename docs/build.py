@@ -22,6 +22,7 @@ from derl.analysis.measures.frames import newest
 from derl.analysis.measures.holding import holdings, longest
 from derl.analysis.pages.beyond import write_beyond
 from derl.analysis.pages.figures import write_all
+from derl.analysis.pages.markdown import markdown_table
 from derl.analysis.pages.reproduction import expected_by_luck
 from derl.analysis.pages.tables import number
 from derl.analysis.published.ours import DRAWN
@@ -67,13 +68,12 @@ def draw_recipe(recipe: str, by_task: dict[str, pl.DataFrame]) -> None:
 def table(judged: list[Verdict]) -> str:
     """Average evaluation returns beside the published ones, as Markdown."""
     found = {(v.cell.case.task, v.cell.case.recipe): v for v in judged}
-    lines = ["| average return | " + " | ".join(f"{t} here | published" for t in TASKS) + " |"]
-    lines.append("|---|" + "---:|---:|" * len(TASKS))
+    head, rows = ["average return", *(name for task in TASKS for name in (f"{task} here", "published"))], []
     for recipe in README_ROWS:
         verdicts = [found[task, recipe] for task in TASKS]
         cells = [(number(*v.ours) if v.ours else "not run", number(v.cell.mean, v.cell.std)) for v in verdicts]
-        lines.append(f"| {row_name(recipe)} | " + " | ".join(text for pair in cells for text in pair) + " |")
-    return "\n".join(lines)
+        rows.append([row_name(recipe), *(text for pair in cells for text in pair)])
+    return markdown_table("l" + "rr" * len(TASKS), head, rows)
 
 
 def progress(judged: list[Verdict]) -> str:
@@ -93,16 +93,16 @@ def progress(judged: list[Verdict]) -> str:
 
 def speed_table() -> str:
     """The committed measurements, as Markdown."""
-    lines = ["| recipe | task | runs | steps/s | bare update | overhead | compile s | state MB | paper's code, times |"]
-    lines.append("|---|---|---:|---:|---:|---:|---:|---:|---:|")
+    head = ("recipe", "task", "runs", "steps/s", "bare update", "overhead", "compile s", "state MB")
+    rows = []
     for row in pl.read_csv(ROOT / "benchmarks" / "speed.csv").iter_rows(named=True):
         speed, recipe, task = row["steps_per_second"], row["recipe"], row["task"]
         cells = [recipe, task, str(row["population"]), f"{speed:,.0f}", f"{row['bare_steps_per_second']:,.0f}"]
         cells += [f"{row['overhead']:.2f}", f"{row['compile_seconds']:.1f}", f"{row['state_megabytes']:.1f}"]
         # Of the paper's code some rows were not measured, and of what is not the paper's there is none.
         times = f"{speed / reference_speed(recipe, task):.0f}" if recipe in REFERENCE else "–"
-        lines.append("| " + " | ".join([*cells, times]) + " |")
-    return "\n".join(lines)
+        rows.append([*cells, times])
+    return markdown_table("llrrrrrrr", (*head, "paper's code, times"), rows)
 
 
 def speed_sentence() -> str:
@@ -132,8 +132,8 @@ def own_table(frame: pl.DataFrame) -> str:
         "seeds that hold the optimum": [f"{len(h.held)} of {h.runs}" for h in found],
         "held from episode (median)": ["–" if h.median is None else f"{h.median:.0f}" for h in found],
     }
-    lines = ["| | " + " | ".join(column_name(h.case.task) for h in found) + " |", "|---" + "|---:" * len(found) + "|"]
-    return "\n".join(lines + [f"| {name} | " + " | ".join(cells) + " |" for name, cells in rows.items()])
+    head = ["", *(column_name(h.case.task) for h in found)]
+    return markdown_table("l" + "r" * len(found), head, [[name, *cells] for name, cells in rows.items()])
 
 
 def fill_in(path: Path, text: str, name: str = "results") -> None:

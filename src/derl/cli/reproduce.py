@@ -8,8 +8,9 @@ from pathlib import Path
 import polars as pl
 import tyro
 
-from derl.analysis.claims.selection import choices, selection_page
+from derl.analysis.claims.selection import choices
 from derl.analysis.pages.beyond import write_beyond
+from derl.analysis.pages.claims import selection_page
 from derl.analysis.pages.figures import write_all
 from derl.analysis.pages.reproduction import write_text
 from derl.analysis.pages.tables import LEGEND, grid_of, text

@@ -11,12 +11,13 @@ from analysis.made_up import frame_of, like_the_paper, together, variants_of
 from derl.analysis.claims.constraints import closeness, constrained_robustness, exploration
 from derl.analysis.claims.divergence import Variant, main_groups
 from derl.analysis.claims.findings import Finding, decide, outcome_of, with_whole
-from derl.analysis.claims.improvement import improvement_table, improvements
+from derl.analysis.claims.improvement import improvements
 from derl.analysis.claims.paper import STATEMENTS, claim_frame, claims, in_words, overall
 from derl.analysis.claims.sensitivity import published_values, sweep, swept_case
 from derl.analysis.measures.aggregates import Estimate
 from derl.analysis.measures.effects import Effect, average_effect, mean_effect
 from derl.analysis.measures.frames import Results
+from derl.analysis.pages.claims import improvement_table
 from derl.experiments.builtin import QUICK_EPISODES, experiment, quick
 from derl.experiments.cases import Case
 from derl.experiments.experiment import shortened
@@ -290,7 +291,7 @@ def test_how_probable_an_improvement_is():
     (found,) = improvements(Results(frame_of(returns)))
     assert (found.recipe, found.baseline, found.tasks) == ("dea2c-count", "a2c-count", 2)
     assert found.probability.value == pytest.approx((3 / 4 + 1) / 2)
-    assert "| DeA2C Count | A2C Count | 2 | 0.88 (" in improvement_table(Results(frame_of(returns)))
+    assert "| DeA2C Count | A2C Count | 2 | 0.88 (" in improvement_table(improvements(Results(frame_of(returns))))
 
 
 def test_claims_are_repeatable():

@@ -3,7 +3,8 @@
 import polars as pl
 
 from analysis.made_up import frame_of
-from derl.analysis.claims.selection import choices, selection_page
+from derl.analysis.claims.selection import choices
+from derl.analysis.pages.claims import selection_page
 from derl.experiments.cases import case_of
 
 

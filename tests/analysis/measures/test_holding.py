@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analysis.made_up import frame_of
-from derl.analysis.measures.holding import holdings, longest, stable_from, table
+from derl.analysis.measures.holding import holdings, longest, stable_from
+from derl.analysis.pages.beyond import holding_table
 from derl.experiments.cases import Case
 
 
@@ -56,7 +57,7 @@ def test_a_case_is_summed_up():
     assert h.stable == (20, None, 30)
     assert h.median == 30
     assert (h.episodes, h.final, h.seconds) == (70, pytest.approx(0.66), 2.0)
-    line = table([("DeepSea 10", h)], {"published": ["0.98"]}).splitlines()[-1]
+    line = holding_table([("DeepSea 10", h)], {"published": ["0.98"]}).splitlines()[-1]
     assert line == "| DeepSea 10 | 0.98 | 0.99 | 0.66 | 70 | 3 | 3 | 2 | 30 | 1 does not |"
 
 

@@ -8,7 +8,6 @@ from derl.analysis.measures.frames import EVALUATIONS, Results
 from derl.analysis.measures.spreads import run_averages
 from derl.envs.registry import PAPER_TASKS
 from derl.experiments.cases import Case
-from derl.experiments.paper import row_name
 
 
 class Improvement(NamedTuple):
@@ -35,15 +34,3 @@ def improvements(results: Results, evaluations: int = EVALUATIONS) -> list[Impro
 def _scores(results: Results, recipe: str, evaluations: int) -> dict:
     found = {task: run_averages(results, Case.of(recipe, task), evaluations) for task in PAPER_TASKS}
     return {task: scores for task, scores in found.items() if scores is not None}
-
-
-def improvement_table(results: Results, evaluations: int = EVALUATIONS) -> str:
-    """The same as Markdown."""
-    lines = ["| recipe | against | tasks | probability (95 % interval) |", "|---|---|---:|---:|"]
-    for one in improvements(results, evaluations):
-        value, low, high = one.probability
-        names = f"{row_name(one.recipe)} | {row_name(one.baseline)} | {one.tasks}"
-        lines.append(f"| {names} | {value:.2f} ({low:.2f} to {high:.2f}) |")
-    return (
-        "\n".join(lines) if len(lines) > 2 else "No recipe was run more than once in a task together with its baseline."
-    )

@@ -1,7 +1,6 @@
 """How soon a policy is optimal, and whether it stays so: one line per case."""
 
 import dataclasses
-from collections.abc import Mapping, Sequence
 
 import numpy as np
 import polars as pl
@@ -119,20 +118,3 @@ def _holding(case: Case, optimum: float, group: pl.DataFrame) -> Holding:
         float(mean_without_nan(tail.reshape(-1))),
         seconds,
     )
-
-
-def table(rows: Sequence[tuple[str, Holding]], extra: Mapping[str, Sequence[str]] | None = None) -> str:
-    """Holdings as a table in Markdown; `extra` adds columns after the name."""
-    extra = extra or {}
-    head = ["", *extra, "best possible", "at the end", "episodes", "runs", "reach it", "hold it", "held from (median)"]
-    head += ["last run"]
-    lines = ["| " + " | ".join(head) + " |", "|---" + "|---:" * (len(head) - 1) + "|"]
-    for i, (name, h) in enumerate(rows):
-        reached = sum(episode is not None for episode in h.first)
-        median = "–" if h.median is None else f"{h.median:,.0f}"
-        lost = h.runs - len(h.held)
-        last = f"{lost} do{'es' if lost == 1 else ''} not" if lost else f"{max(h.held):,}"
-        numbers = [f"{h.optimum:.2f}", f"{h.final:.2f}", f"{h.episodes:,}", str(h.runs), str(reached), str(len(h.held))]
-        numbers += [median, last]
-        lines.append("| " + " | ".join([name, *(column[i] for column in extra.values()), *numbers]) + " |")
-    return "\n".join(lines)

@@ -23,7 +23,8 @@ from derl.analysis.figures.beyond import (
     swept,
 )
 from derl.analysis.measures.frames import as_results
-from derl.analysis.measures.holding import Holding, holdings, longest, table
+from derl.analysis.measures.holding import Holding, holdings, longest
+from derl.analysis.pages.markdown import markdown_table
 from derl.analysis.pages.reproduction import write_text
 from derl.envs.registry import PAPER_TASKS
 from derl.experiments.beyond import (
@@ -218,10 +219,26 @@ def _section(section: Section, found: Mapping[Case, Holding], figures: Sequence[
     missing = [name for name, case in section.rows if case not in found]
     parts = [f"## {section.title}"]
     if there:
-        parts.append(table(there, _beside([holding for _, holding in there]) if section.published else {}))
+        parts.append(holding_table(there, _beside([holding for _, holding in there]) if section.published else {}))
     if missing:
         parts.append(f"Not run: {', '.join(missing)}." if there else "Not run.")
     return [*parts, *filter(None, [section.note]), *shown]
+
+
+def holding_table(rows: Sequence[tuple[str, Holding]], extra: Mapping[str, Sequence[str]] | None = None) -> str:
+    """Who reaches and holds the optimum; `extra` adds columns after the name."""
+    extra = extra or {}
+    head = ["", *extra, "best possible", "at the end", "episodes", "runs", "reach it", "hold it", "held from (median)"]
+    head += ["last run"]
+    lines = []
+    for i, (name, h) in enumerate(rows):
+        reached = sum(episode is not None for episode in h.first)
+        median = "–" if h.median is None else f"{h.median:,.0f}"
+        lost = h.runs - len(h.held)
+        last = f"{lost} do{'es' if lost == 1 else ''} not" if lost else f"{max(h.held):,}"
+        numbers = [f"{h.optimum:.2f}", f"{h.final:.2f}", f"{h.episodes:,}", h.runs, reached, len(h.held), median, last]
+        lines.append([name, *(column[i] for column in extra.values()), *numbers])
+    return markdown_table("l" + "r" * (len(head) - 1), head, lines)
 
 
 def _beside(there: Sequence[Holding]) -> dict[str, list[str]]:

@@ -5,10 +5,12 @@ from pathlib import Path
 
 import polars as pl
 
-from derl.analysis.claims.improvement import improvement_table
-from derl.analysis.claims.paper import STATEMENTS, Claim, claim_frame, claims, overall
+from derl.analysis.claims.improvement import improvements
+from derl.analysis.claims.paper import Claim, claim_frame, claims, overall
 from derl.analysis.measures.frames import EVALUATIONS, Results, as_results
 from derl.analysis.measures.numbers import signed
+from derl.analysis.pages.claims import claims_page, claims_table
+from derl.analysis.pages.markdown import markdown_table
 from derl.analysis.pages.tables import LEGEND, grid_of, markdown, number, plain_row
 from derl.analysis.published.cautions import cautions
 from derl.analysis.published.counted import counted_reasons
@@ -33,21 +35,12 @@ RULE = (
     "of five runs."
 )
 
-HOW = (
-    "What each measure means is in `derl.analysis.claims.paper`. A claim holds where the whole interval lies on the "
-    "wanted side. From spreads the noise of seeds is subtracted (a spread below 0 is less than noise alone would "
-    "make); the paper's own spreads contain it, for the paper does not say how much its runs differ."
-)
 NOT_OF_FIVE = (
     "The paper says that all its results are of five runs. Its maxima come with the standard deviation over runs "
     "(divided by n: 0.19 ± 0.40 is one of five that learns), and these cannot deviate by as much if they are five "
     "(`derl.analysis.published.runs_behind`). Most are of DeepSea-20, where the paper searched for hyper-parameters: "
     "runs of the search may be among them. The averages of Table 1 should be of the same runs. That is worth knowing "
     "where they differ from ours, but explains nothing by itself."
-)
-IMPROVEMENT = (
-    "How probable it is that a run of a decoupled recipe has a higher average return than one of its baseline, in a "
-    "random one of the tasks in which both were run. 0.5 is no improvement."
 )
 
 
@@ -59,7 +52,7 @@ def write_pages(
     judged = verdicts(results, evaluations=evaluations)
     tested = claims(results, evaluations=evaluations)
     texts = {f"{table.page}.md": page(table, judged) for table in TABLES}
-    texts["claims.md"] = claims_page(tested, improvement_table(results, evaluations))
+    texts["claims.md"] = claims_page(tested, improvements(results, evaluations))
     texts["README.md"] = index_page(results, judged, tested, figures)
     notes = cautions(results, evaluations)
     pages = [write_text(Path(folder) / name, cautioned(text, notes)) for name, text in texts.items()]
@@ -137,20 +130,16 @@ def _differences(judged: Sequence[Verdict]) -> list[str]:
     differing = [v for v in judged if v.outcome == "differs"]
     if not differing:
         return []
-    lines = [
-        "| | | ours | interval of five | published | runs | explanation | reasons |",
-        "|---|---|---:|---:|---:|---:|---|---|",
-    ]
+    head, rows = ("", "", "ours", "interval of five", "published", "runs", "explanation", "reasons"), []
     for v in differing:
         assert v.ours is not None
         interval = f"{signed(v.low)} to {signed(v.high)}"
         published = number(v.cell.mean, v.cell.std)
-        cells = [plain_row(v.cell.row), v.cell.column, number(*v.ours), interval, published, str(v.seeds)]
         words = [f"**{v.standing}**", why(v.explanations)] if v.asked else ["", ""]
-        lines.append("| " + " | ".join([*cells, *words]) + " |")
+        rows.append([plain_row(v.cell.row), v.cell.column, number(*v.ours), interval, published, v.seeds, *words])
     named = {e.name: e for v in differing for e in v.explanations if not e.about_paper}
     texts = [f"- *{e.name}*: {e.text} {_tests_it(e.option)}" for e in named.values()]
-    return ["## Differences", "\n".join(lines), *(["\n".join(texts)] if texts else [])]
+    return ["## Differences", markdown_table("llrrrrll", head, rows), *(["\n".join(texts)] if texts else [])]
 
 
 def _tests_it(option: str) -> str:
@@ -177,7 +166,7 @@ def index_page(results: Results, judged: Sequence[Verdict], tested: Sequence[Cla
         "## Tables",
         _tables_table(judged),
         "## Commands",
-        "\n".join(["| command | |", "|---|---|", *(f"| `derl reproduce {k}` | {v} |" for k, v in texts)]),
+        markdown_table("ll", ("command", ""), [(f"`derl reproduce {name}`", text) for name, text in texts]),
     ]
     if all(v.asked for v in judged):
         parts += ["## Why numbers differ", _standings_table(judged), _reasons_table(judged)]
@@ -186,64 +175,34 @@ def index_page(results: Results, judged: Sequence[Verdict], tested: Sequence[Cla
 
 
 def _tables_table(judged: Sequence[Verdict]) -> str:
-    lines = ["| table | command | numbers | consistent | differ | not run |", "|---|---|---:|---:|---:|---:|"]
+    rows = []
     for table in TABLES:
         there = [v for v in judged if v.cell.table == table.label]
-        counts = " | ".join(str(count) for count in count_outcomes(there).values())
-        lines.append(f"| [{table.title}]({table.page}.md) | `{table.experiment}` | {len(there)} | {counts} |")
-    return "\n".join(lines)
+        link = f"[{table.title}]({table.page}.md)"
+        rows.append((link, f"`{table.experiment}`", len(there), *count_outcomes(there).values()))
+    return markdown_table("llrrrr", ("table", "command", "numbers", "consistent", "differ", "not run"), rows)
 
 
 def _reasons_table(judged: Sequence[Verdict]) -> str:
     """Each reason, the differences it concerns, and what came out where its option was run."""
-    lines = [
-        "| reason | | option that tests it | differences it concerns | it is the reason | it is not "
-        "| too few runs to tell | not tested |",
-        "|---|---|---|---:|---:|---:|---:|---:|",
+    head = ("reason", "", "option that tests it", "differences it concerns", "it is the reason", "it is not")
+    head += ("too few runs to tell", "not tested")
+    rows = [
+        (name, text, f"`{option}`" if "=" in option else option or "none", *counts)
+        for name, text, option, *counts in counted_reasons(judged)
     ]
-    for name, text, option, *counts in counted_reasons(judged):
-        tested_by = f"`{option}`" if "=" in option else option or "none"
-        lines.append(f"| {name} | {text} | {tested_by} | " + " | ".join(map(str, counts)) + " |")
-    return "\n".join(lines)
+    return markdown_table("lllrrrrr", head, rows)
 
 
 def _contradictions_table() -> str:
-    lines = ["| | | published maximum | five deviate at most by | it can be of |", "|---|---|---:|---:|---:|"]
+    rows = []
     for c in contradictions().values():
         runs = f"{', '.join(map(str, c.possible[:4]))}, ..." if len(c.possible) > 4 else ", ".join(map(str, c.possible))
-        cells = [c.maximum.row, c.maximum.column, number(c.maximum.mean, c.maximum.std), f"{c.most:.2f}", runs]
-        lines.append("| " + " | ".join(cells) + " |")
-    return "\n".join(lines)
+        rows.append((c.maximum.row, c.maximum.column, number(c.maximum.mean, c.maximum.std), f"{c.most:.2f}", runs))
+    return markdown_table("llrrr", ("", "", "published maximum", "five deviate at most by", "it can be of"), rows)
 
 
 def _standings_table(judged: Sequence[Verdict]) -> str:
     """How many differences are explained, and by what right."""
-    rows = [f"| {name} | {STANDINGS[name]} | {count} |" for name, count in count_standings(judged).items()]
-    return "\n".join(["| explanation | | differences |", "|---|---|---:|", *rows])
-
-
-def claims_table(tested: Iterable[Claim]) -> str:
-    """Claims as Markdown."""
-    lines = [
-        "| claim | measure | where | effect (95 % interval) | in the paper | wanted | outcome |",
-        "|---|---|---|---:|---:|---|---|",
-    ]
-    for c in tested:
-        effect = "" if c.effect is None else "{} ({} to {})".format(*map(signed, c.effect))
-        paper = "" if c.published is None else signed(c.published)
-        numbers = f"{effect} | {paper} | {c.wanted}"
-        outcome = f"**{c.outcome}**" + (f" ({c.because})" if c.because else "")
-        lines.append(f"| {c.number} | {c.measure} | {c.subject} | {numbers} | {outcome} |")
-    return "\n".join(lines)
-
-
-def claims_page(tested: Sequence[Claim], improvement: str) -> str:
-    """Every test of every claim, and how often decoupling improves a run."""
-    parts = ["# The paper's claims", HOW]
-    for claim, statement in STATEMENTS.items():
-        there = [c for c in tested if c.number == claim]
-        parts.append(f"## {claim}. {statement}")
-        parts.append("\n".join(f"- {c.words}" for c in overall(there)) or "Not run.")
-        parts.append(claims_table(there) if there else "")
-    parts += ["## Probability of improvement", IMPROVEMENT, improvement, "[All tables](README.md)"]
-    return "\n\n".join(part for part in parts if part) + "\n"
+    rows = [(name, STANDINGS[name], count) for name, count in count_standings(judged).items()]
+    return markdown_table("llr", ("explanation", "", "differences"), rows)

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import Literal
 
 from derl.analysis.measures.numbers import signed
+from derl.analysis.pages.markdown import markdown_table
 from derl.analysis.published.ours import DRAWN
 from derl.analysis.published.tables import PaperTable, table_of
 from derl.analysis.published.verdicts import Outcome, Verdict, count_outcomes
@@ -81,14 +82,8 @@ def plain_row(row: str) -> str:
 
 def markdown(grid: Grid) -> str:
     """The table as Markdown: ours with its mark, and below it in small type the published number."""
-    lines = [
-        "| ours, *published* | " + " | ".join(grid.columns) + " |",
-        "|---|" + "---:|" * len(grid.columns),
-    ]
-    for row in grid.rows:
-        texts = [_markdown_cell(grid, row, column) for column in grid.columns]
-        lines.append(f"| {plain_row(row)} | " + " | ".join(texts) + " |")
-    return "\n".join(lines)
+    rows = [[plain_row(row), *(_markdown_cell(grid, row, column) for column in grid.columns)] for row in grid.rows]
+    return markdown_table("l" + "r" * len(grid.columns), ("ours, *published*", *grid.columns), rows)
 
 
 def _markdown_cell(grid: Grid, row: str, column: str) -> str:

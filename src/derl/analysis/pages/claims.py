@@ -1,0 +1,76 @@
+"""The pages about claims, and about the hyper-parameters that the paper's rule chooses."""
+
+from collections.abc import Iterable, Sequence
+
+from derl.analysis.claims.improvement import Improvement
+from derl.analysis.claims.paper import STATEMENTS, Claim, overall
+from derl.analysis.claims.selection import Choice
+from derl.analysis.measures.numbers import signed
+from derl.analysis.pages.markdown import markdown_table
+from derl.experiments.paper import row_name
+
+HOW = (
+    "What each measure means is in `derl.analysis.claims.paper`. A claim holds where the whole interval lies on the "
+    "wanted side. From spreads the noise of seeds is subtracted (a spread below 0 is less than noise alone would "
+    "make); the paper's own spreads contain it, for the paper does not say how much its runs differ."
+)
+IMPROVEMENT = (
+    "How probable it is that a run of a decoupled recipe has a higher average return than one of its baseline, in a "
+    "random one of the tasks in which both were run. 0.5 is no improvement."
+)
+SELECTION = (
+    "`derl reproduce grid-search` regenerates these numbers. The rule takes the highest maximum return, among "
+    "equals (to two digits) the highest average. The place is that of the recipe's configuration among those run: "
+    "the paper's choice, except where the code that was published has other values and the recipe follows it "
+    "(PPO's normalisation in Hallway, ICM of the decoupled algorithms; in DeepSea normalisation does nothing)."
+)
+
+
+def claims_page(tested: Sequence[Claim], improved: Sequence[Improvement]) -> str:
+    """Every test of every claim, and how often decoupling improves a run."""
+    parts = ["# The paper's claims", HOW]
+    for claim, statement in STATEMENTS.items():
+        there = [c for c in tested if c.number == claim]
+        parts.append(f"## {claim}. {statement}")
+        parts.append("\n".join(f"- {c.words}" for c in overall(there)) or "Not run.")
+        parts.append(claims_table(there) if there else "")
+    parts += ["## Probability of improvement", IMPROVEMENT, improvement_table(improved), "[All tables](README.md)"]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def claims_table(tested: Iterable[Claim]) -> str:
+    """Claims as Markdown."""
+    head = ("claim", "measure", "where", "effect (95 % interval)", "in the paper", "wanted", "outcome")
+    rows = []
+    for c in tested:
+        effect = "" if c.effect is None else "{} ({} to {})".format(*map(signed, c.effect))
+        paper = "" if c.published is None else signed(c.published)
+        outcome = f"**{c.outcome}**" + (f" ({c.because})" if c.because else "")
+        rows.append((c.number, c.measure, c.subject, effect, paper, c.wanted, outcome))
+    return markdown_table("lllrrll", head, rows)
+
+
+def improvement_table(improved: Sequence[Improvement]) -> str:
+    """How probable improvements are, as Markdown."""
+    if not improved:
+        return "No recipe was run more than once in a task together with its baseline."
+    rows = [
+        (row_name(one.recipe), row_name(one.baseline), one.tasks, "{:.2f} ({:.2f} to {:.2f})".format(*one.probability))
+        for one in improved
+    ]
+    return markdown_table("llrr", ("recipe", "against", "tasks", "probability (95 % interval)"), rows)
+
+
+def selection_page(chosen: Sequence[Choice]) -> str:
+    """The choices of the paper's rule."""
+    head = ("algorithm", "task", "run", "chosen here", "maximum", "average")
+    head += ("the recipe's: place", "maximum", "average")
+    rows = []
+    for c in chosen:
+        own = ("–", "–", "–")
+        if c.rank is not None and c.recipe_maximum is not None and c.recipe_average is not None:
+            own = (str(c.rank), f"{c.recipe_maximum:.2f}", f"{c.recipe_average:.2f}")
+        best = (c.best.setting or "as the recipe", f"{c.maximum:.2f}", f"{c.average:.2f}")
+        rows.append((row_name(c.recipe), c.task, c.configurations, *best, *own))
+    table = markdown_table("llrlrrrrr", head, rows)
+    return f"# Hyper-parameters chosen by the paper's rule\n\n{SELECTION}\n\n{table}\n"
