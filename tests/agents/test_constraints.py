@@ -51,7 +51,7 @@ def actor_critics():
         "free explorer": (learns, frozen, {}),
         "held explorer": (learns, frozen, {"alpha_explorer": 100.0}),
     }
-    algorithms = [algorithm(PROBE, a, b, constrained=(True, True), **alphas) for a, b, alphas in runs.values()]
+    algorithms = [algorithm(PROBE, a, b, constrained=True, **alphas) for a, b, alphas in runs.values()]
     population = Population(algorithms, [0] * len(algorithms))
     state = prejudiced(prejudiced(population.init(), "explorer"), "exploiter")
     weights = lambda s, seat: getattr(s, seat).network.actor.weights  # noqa: E731
@@ -100,7 +100,7 @@ def test_constraints_reach_a_dqn_exploiter():
         "held exploiter": (frozen, agent, {"alpha_exploiter": 100.0}),
         "held explorer": (learns, with_rate(agent, 0.0), {"alpha_explorer": 100.0}),
     }
-    algorithms = [algorithm(PROBE, a, b, constrained=(True, True), **alphas) for a, b, alphas in runs.values()]
+    algorithms = [algorithm(PROBE, a, b, constrained=True, **alphas) for a, b, alphas in runs.values()]
     population = Population(algorithms, [0, 0, 0])
     state, metrics = run(population, prejudiced(population.init(), "explorer"), ITERATIONS)
     q = np.asarray(jax.jit(jax.vmap(lambda s: s.learner.network(jnp.asarray(0))))(state.exploiter))

@@ -206,7 +206,7 @@ def test_every_update_draws_kept_rollouts_of_its_own():
 def test_the_exploiter_learns_every_so_many_rollouts_and_as_often_as_it_wants():
     agents = Recorder(updates_per_rollout=2), Recorder(updates_per_rollout=3, data_shape=(2, 3 * ENVS))
     setting = algorithm(
-        Numbers(), *agents, num_envs=ENVS, period=3, constrained=(True, True), alpha_explorer=1.0, alpha_exploiter=1.0
+        Numbers(), *agents, num_envs=ENVS, period=3, constrained=True, alpha_explorer=1.0, alpha_exploiter=1.0
     )
     records = play(setting, 7)
     assert [int(explorer.learnt) for explorer, _ in records] == [2, 4, 6, 8, 10, 12, 14]

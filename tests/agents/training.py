@@ -16,12 +16,13 @@ def algorithm(
     exploiter: AnyAgent | None = None,
     *,
     num_envs: int = 8,
-    constrained: tuple[bool, bool] = (False, False),
+    constrained: bool = False,
     **decoupling,
 ) -> Algorithm:
     """Two agents (or one) without an intrinsic reward."""
     parts = (env, explorer, NoBonus(), exploiter, Decoupling(**decoupling))
-    return Algorithm(*parts, num_envs, "both", False, False, constrained)
+    both = {"explorer_constrained": constrained, "exploiter_constrained": constrained}
+    return Algorithm(*parts, num_envs, "both", normalise_observations=False, normalise_rewards=False, **both)
 
 
 def train(algorithms: Sequence[Algorithm], iterations: int) -> tuple[Population, RunState]:

@@ -77,8 +77,10 @@ class Algorithm(eqx.Module):
     explorer_reward: Literal["both", "intrinsic"] = eqx.field(static=True)
     normalise_observations: bool = eqx.field(static=True)
     normalise_rewards: bool = eqx.field(static=True)
-    constrained: tuple[bool, bool] = eqx.field(static=True)
-    """Whether the explorer and the exploiter are constrained at all: a weight of 0 should cost nothing."""
+    explorer_constrained: bool = eqx.field(default=False, static=True)
+    """Whether the explorer is kept near the exploiter at all: a weight of 0 should cost nothing."""
+    exploiter_constrained: bool = eqx.field(default=False, static=True)
+    """Whether the exploiter is kept near the explorer at all."""
     mixes: bool = eqx.field(default=False, static=True)
     """Whether both policies act together in some episodes."""
     own_statistics: bool = eqx.field(default=False, static=True)

@@ -177,21 +177,21 @@ class Config:
 
     def algorithm(self) -> Algorithm:
         """The compiled loop's view of this configuration."""
-        alphas = (self.decoupling.alpha_explorer, self.decoupling.alpha_exploiter)
         return Algorithm(
-            self.make_env(),
-            self.explorer,
-            self.bonus,
-            self.exploiter,
-            self.decoupling,
-            self.num_envs,
-            self.explorer_reward,
-            self.normalise_observations,
-            self.normalise_rewards,
-            (alphas[0] != 0, alphas[1] != 0),
-            self.decoupling.mixture != 0,
-            self.normalise_observations and self.protocol.evaluation_statistics == "own",
-            self.normalise_observations and self.bonus_observations == "normalised",
+            env=self.make_env(),
+            explorer=self.explorer,
+            bonus=self.bonus,
+            exploiter=self.exploiter,
+            decoupling=self.decoupling,
+            num_envs=self.num_envs,
+            explorer_reward=self.explorer_reward,
+            normalise_observations=self.normalise_observations,
+            normalise_rewards=self.normalise_rewards,
+            explorer_constrained=self.decoupling.alpha_explorer != 0,
+            exploiter_constrained=self.decoupling.alpha_exploiter != 0,
+            mixes=self.decoupling.mixture != 0,
+            own_statistics=self.normalise_observations and self.protocol.evaluation_statistics == "own",
+            normalised_bonus=self.normalise_observations and self.bonus_observations == "normalised",
         )
 
     def as_origin(self) -> "Config":

@@ -4,6 +4,7 @@
 `vmap` away.
 """
 
+import dataclasses
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -171,10 +172,10 @@ def update_explorer(
 ) -> tuple[RunState, Metrics]:
     """The explorer learns from its own rollout, with the combined reward."""
     explorer = algorithm.explorer
-    if algorithm.constrained[0] and algorithm.exploiter is not None:
+    if algorithm.explorer_constrained and algorithm.exploiter is not None:
         exploiting = algorithm.exploiter.settled_log_probs(state.exploiter, experience.rollout.obs)
         near = constraint(algorithm, algorithm.decoupling.alpha_explorer, exploiting)
-        experience = Experience(experience.rollout, experience.behaviour, near, experience.bonus)
+        experience = dataclasses.replace(experience, constraint=near)
     learnt = explorer.observe(state.explorer, clock, experience)
     spec = algorithm.agent_spec
     steps = algorithm.steps_per_iteration
@@ -201,10 +202,10 @@ def update_exploiter(
         data = experience
         if state.segments is not None:
             data = state.segments.draw(jax.random.fold_in(key, 1), clock, data)
-        if algorithm.constrained[1]:
+        if algorithm.exploiter_constrained:
             exploring = algorithm.explorer.log_probs(state.explorer, data.rollout.obs, clock)
             near = constraint(algorithm, decoupling.alpha_exploiter, exploring)
-            data = Experience(data.rollout, data.behaviour, near)
+            data = dataclasses.replace(data, constraint=near)
         return data
 
     def learn(learnt):

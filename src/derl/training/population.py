@@ -26,9 +26,9 @@ def as_leaves(tree: Any) -> Any:
 
 def alike(algorithms: Sequence[Algorithm]) -> list[Algorithm]:
     """Of one structure: if some are constrained (or mix) and others not, the others do too, with weight 0."""
-    constrained = (any(a.constrained[0] for a in algorithms), any(a.constrained[1] for a in algorithms))
-    mixes = any(a.mixes for a in algorithms)
-    return [dataclasses.replace(a, constrained=constrained, mixes=mixes) for a in algorithms]
+    flags = ("explorer_constrained", "exploiter_constrained", "mixes")
+    shared = {flag: any(getattr(a, flag) for a in algorithms) for flag in flags}
+    return [dataclasses.replace(a, **shared) for a in algorithms]
 
 
 def stack(algorithms: Sequence[Algorithm]) -> Algorithm:
