@@ -191,6 +191,19 @@ def test_what_was_not_saved_is_said_when_a_sweep_is_stopped(tmp_path):
         again.run()
 
 
+@pytest.mark.parametrize(("code", "saved"), [(0, True), (130, True), (-15, True), (-9, False), (1, False)])
+def test_who_ended_as_asked_has_saved(tmp_path, code, saved):
+    """A worker that is told to end while it compiles ends by the signal itself, and has lost nothing."""
+    sweep = Sweep(experiment(), tmp_path, workers=1)
+    worker = pretended(sweep.waiting.pop())
+    worker.process.returncode = code
+    sweep.workers = [worker]
+    sweep._stop.set()
+    with pytest.raises(Interrupted) as told:
+        sweep.run()
+    assert ("all saved" in str(told.value)) == saved
+
+
 def test_a_store_that_cannot_be_written_is_noticed_before_any_work(tmp_path, monkeypatch):
     Store(tmp_path).close()
     holder = Store(tmp_path)

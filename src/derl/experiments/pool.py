@@ -147,8 +147,8 @@ class Worker:
 
     @property
     def saved(self) -> bool:
-        """Whether it has ended as it was asked to, which it does once it has saved."""
-        return self.process.returncode in (0, STOPPED)
+        """Whether it has ended as it was asked to: once it has saved, or at once if it was not training yet."""
+        return self.process.returncode in (0, STOPPED, -signal.SIGTERM)
 
     def last_words(self) -> str:
         """How it ended, and the last line it wrote to its standard error, which need not have to do with it."""
