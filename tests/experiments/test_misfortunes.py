@@ -102,7 +102,11 @@ def test_before_a_run_is_given_up_it_is_tried_from_its_beginning(tmp_path):
     sweep._retry(job, "its process died")
     assert (sweep.waiting, sweep.failed) == ([job], {})
     assert not (folder / "checkpoint.safetensors").exists()
+    # Once: what fails again has a new checkpoint by then, and would be tried for ever.
+    save_checkpoint(folder / "checkpoint.safetensors", {"x": np.zeros(1)}, {"clock": 1})
+    sweep.waiting = []
     sweep._retry(job, "its process died")
+    assert sweep.waiting == []
     sweep._end()
     assert list(sweep.failed.values()) == ["its process died"]
 

@@ -76,6 +76,8 @@ class Sweep:
         self.waiting = list(self.plan.jobs)
         self.attempts: dict[str, tuple[int, float]] = {}
         """By job: how often it was tried without getting further, and how far that is."""
+        self.anew: set[str] = set()
+        """Single runs that were tried again from their beginning."""
         self.idle_deaths = 0
         self.unsaved = ""
         self.failed: dict[str, str] = {}
@@ -174,8 +176,9 @@ class Sweep:
         if len(job.members) > 1:
             shutil.rmtree(folder.path, ignore_errors=True)
             self.waiting += halves(job, self.plan.new(job))
-        elif set_aside(folder):
+        elif job.name not in self.anew and set_aside(folder):
             # The checkpoint it began from may be the reason: once more, from the beginning.
+            self.anew.add(job.name)
             self.attempts.pop(job.name, None)
             self.waiting.insert(0, job)
         else:

@@ -19,6 +19,7 @@ from typing import Any
 
 from derl.core.errors import DerlError
 from derl.experiments.jobs import WriteError, execute, from_data
+from derl.experiments.pool import STOPPED
 from derl.training.cache import forget_programs, use_compilation_cache
 from derl.training.trainer import Interrupted
 from derl.training.version import code_version
@@ -75,7 +76,7 @@ def main(argv: list[str]) -> int:
             execute(Path(store), job, lambda p: say(steps=p.steps), float(seconds))
             say(done=job.name)
         except Interrupted:
-            return 130
+            return STOPPED
         except DerlError as error:
             say(error=str(error), unsaved=isinstance(error, WriteError))
         except Exception as error:  # A fault in a user's own part is this job's, not the worker's.

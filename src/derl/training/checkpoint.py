@@ -144,8 +144,8 @@ def load_checkpoint(path: Path, template: Any) -> tuple[Any, dict[str, Any]]:
 def read_attached(path: Path) -> bytes:
     """The bytes that were saved with a checkpoint; none if there are none."""
     with _opened(path) as file:
-        sums = _checksums(path, _header(path, file))
-        data = file.get_tensor(ATTACHED).tobytes() if ATTACHED in file.keys() else b""  # noqa: SIM118 (no mapping)
+        names, sums = set(file.keys()), _checksums(path, _header(path, file))
+        data = file.get_tensor(ATTACHED).tobytes() if ATTACHED in names else b""
     if data and sums.get(ATTACHED) != checksum(data):
         raise DerlError(f"{path} is damaged (its results are not what was written); nothing was changed")
     return data

@@ -1,5 +1,6 @@
 """The report without a browser: what is in it, that data stays data, and that equal results give equal bytes."""
 
+import dataclasses
 import json
 import re
 from html.parser import HTMLParser
@@ -14,10 +15,12 @@ from derl.analysis.claims.paper import STATEMENTS
 from derl.analysis.measures.aggregates import Estimate
 from derl.analysis.measures.frames import Results
 from derl.analysis.pages.tables import LEGEND
+from derl.analysis.published.counted import counted_reasons
 from derl.analysis.published.tables import TABLES
 from derl.analysis.published.verdicts import verdicts
 from derl.analysis.report import Facts, Number, Table, write_report
 from derl.analysis.report.claims import claims_section
+from derl.analysis.report.differences import differences_section
 from derl.analysis.report.heat import MARKS, difference_shade, shade
 from derl.analysis.report.html import Html, embed_json, h, large, long_duration, number
 from derl.analysis.report.kl import kl_grids
@@ -192,6 +195,24 @@ def test_an_empty_frame_and_a_wrong_one(frame, tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(DerlError, match="cannot write"):
         write_report(frame, tmp_path / "file" / "x.html", evaluations=EVALUATIONS)
+
+
+def test_every_difference_is_listed_with_what_tests_it():
+    case = Case.of("dedqn-count", "DeepSea-10")
+    online = Case.of("dedqn-count", "DeepSea-10", {"exploiter.frozen_targets": False})
+    frame = made_up([case, online], seeds=15, evaluations=EVALUATIONS).with_columns(pl.lit(-0.5).alias("return"))
+    judged = verdicts(grouped_results(frame), evaluations=EVALUATIONS)
+    differing = [v for v in judged if v.outcome == "differs"]
+    text = differences_section(tables_of(judged), counted_reasons(judged), "So many by luck.")
+    assert f"<b>{len(differing)}</b> not explained, though all reasons were tested" in text
+    assert text.count("the luck of five runs (10 runs: −0.50)") == len(differing) > 1
+    assert "So many by luck." in text
+    assert "<code>exploiter.frozen_targets=false</code></td><td>" in text
+    # Of shorter training nobody asks why, but what differs is not said to agree.
+    unasked = tables_of(dataclasses.replace(v, asked=False) for v in judged)
+    assert "shorter than the paper" in differences_section(unasked, (), "")
+    agreeing = tables_of(v for v in judged if v.outcome != "differs")
+    assert "None differs" in differences_section(agreeing, (), "")
 
 
 def test_times_and_engines_of_stored_results(frame):

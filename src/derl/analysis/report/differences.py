@@ -4,9 +4,8 @@ from collections.abc import Sequence
 
 from derl.analysis.published.counted import CountedReason
 from derl.analysis.published.explanations import STANDINGS, Standing
-from derl.analysis.report.html import Html, grouped, h, join, number, plural
+from derl.analysis.report.html import Html, grouped, h, join, number
 from derl.analysis.report.model import Number, Table
-from derl.analysis.report.names import setting_label
 
 HEADS = {
     "explained": "explained",
@@ -21,7 +20,10 @@ def differences_section(tables: Sequence[Table], reasons: Sequence[CountedReason
     """The reasons, and the differences by how well they are explained. `luck` says how many luck alone would make."""
     found = [(table, row, column, n) for table in tables for (row, column), n in table.numbers.items() if n.standing]
     if not found:
-        return h("p", "No number differs.")
+        differ = any(n.verdict == "differs" for table in tables for n in table.numbers.values())
+        return h(
+            "p", "Training was shorter than the paper's, which is a reason by itself." if differ else "None differs."
+        )
     folds = []
     for standing in STANDINGS:
         there = [one for one in found if one[3].standing == standing]
@@ -58,7 +60,7 @@ def _listed(found: Sequence[tuple[Table, str, str, Number]], standing: str) -> H
 def _where(table: Table, row: str, column: str) -> Html:
     value = f"{table.swept} = {column}" if table.swept else column
     title = table.title.removesuffix(" (Table 1)")
-    return join(f"{row}, {setting_label(value) if table.swept else value}", h("div", title, class_="note"))
+    return join(f"{row}, {value}", h("div", title, class_="note"))
 
 
 def _reasons(reasons: Sequence[CountedReason]) -> Html:
@@ -80,9 +82,3 @@ def _boxed(caption: str, columns: Sequence[str], rows: Sequence[Html], kind: str
         "table", h("caption", caption, class_="sr"), h("thead", head), h("tbody", list(rows)), class_=f"plain {kind}"
     )
     return h("div", table, class_="scroll", role="region", aria_label=caption, tabindex="0")
-
-
-def explained_by(reasons: Sequence[CountedReason]) -> str:
-    """What explains how many differences. A difference can have more than one explanation."""
-    counts = [f"{plural(reason.confirmed, 'time')} {reason.name}" for reason in reasons if reason.confirmed]
-    return ", ".join(counts)
