@@ -48,6 +48,19 @@ def test_numbers_keep_every_bit(returns, tmp_path_factory):
     assert store.frame()["return"].to_list() == returns
 
 
+def test_runs_come_in_one_order_however_they_were_entered(tmp_path):
+    """By recipe, setting, seed and address, and within a run by evaluation; also where columns differ."""
+    store, other = Store(tmp_path / "a"), Store(tmp_path / "b")
+    entries = [entry("c"), entry("d", 1), entry("b", 0, setting="x"), entry("a", 0, "ppo"), entry("e", 0, "ppo")]
+    extras = [None, {"kl": [1.0, 2.0]}, None, {"kl": [3.0, 4.0]}, None]
+    frames = [frame([float(i), i + 0.5], extra) for i, extra in enumerate(extras)]
+    store.add(entries, frames)
+    other.add(entries[::-1], [one.reverse() for one in frames[::-1]])
+    assert store.frame()["key"].unique(maintain_order=True).to_list() == ["c", "d", "b", "a", "e"]
+    assert store.frame()["return"].to_list() == [0, 0.5, 1, 1.5, 2, 2.5, 3, 3.5, 4, 4.5]
+    assert_frame_equal(other.frame(), store.frame(), check_column_order=False)
+
+
 def test_a_run_is_entered_once(tmp_path):
     store = Store(tmp_path)
     store.add([entry()], [frame([0.25])])

@@ -213,16 +213,16 @@ class Store:
         # As one text: there may be more keys than a query may have parameters.
         wanted = None if keys is None else json.dumps(sorted(keys))
         some = "" if wanted is None else "WHERE key IN (SELECT value FROM json_each(?))"
-        order = "recipe, task, setting, seed, key"
-        query = f"SELECT key, {', '.join(LABELS)}, columns, evaluations, data FROM runs {some} ORDER BY {order}"
+        query = f"SELECT key, {', '.join(LABELS)}, columns, evaluations, data FROM runs {some}"
         groups: dict[str, tuple[list[tuple], list[np.ndarray]]] = {}
-        found = self._rows(query, () if wanted is None else (wanted,))
+        # Sorted here by recipe, task, setting, seed and key: SQLite would carry all numbers along.
+        found = sorted(self._rows(query, () if wanted is None else (wanted,)), key=lambda row: (*row[1:5], row[0]))
         for number, (key, *labels, names, evaluations, data) in enumerate(found):
             rows, blobs = groups.setdefault(names, ([], []))
             rows.append((number, key, *labels))
             blobs.append(np.frombuffer(data).reshape(-1, evaluations))
         frames = [_unpack(json.loads(names), *group, columns) for names, group in groups.items()]
-        return pl.concat(frames, how="diagonal").sort("run", "evaluation") if frames else empty_frame()
+        return _in_order(pl.concat(frames, how="diagonal")) if frames else empty_frame()
 
     def seconds_of(self) -> Mapping[tuple[str, str], float]:
         """Seconds per step of every recipe and task that has been run for long enough to tell."""
@@ -239,6 +239,12 @@ class Store:
         return [
             Entry(*row) for row in self._rows(f"SELECT key, {', '.join(LABELS)}, finished, {version} FROM runs {join}")
         ]
+
+
+def _in_order(frame: pl.DataFrame) -> pl.DataFrame:
+    """Sorted by run and evaluation. It mostly is: runs with the same columns were read in order."""
+    run, evaluation = (np.diff(frame[name].to_numpy()) for name in ("run", "evaluation"))
+    return frame if ((run > 0) | ((run == 0) & (evaluation > 0))).all() else frame.sort("run", "evaluation")
 
 
 def relabelled(frame: pl.DataFrame, names: Iterable[tuple[str, str, str, str]]) -> pl.DataFrame:

@@ -108,6 +108,8 @@ def test_few_runs_have_the_same_interval_the_quick_way(runs):
         values[:, 39] = NAN
     for ours, theirs in zip(bootstrap_interval(values), interval_of(bootstrap_means(values)), strict=True):
         assert ours == pytest.approx(theirs, rel=1e-12, nan_ok=True)
+    averages = interval_of(mean_without_nan(bootstrap_means(values), axis=1))
+    assert average_interval(values) == pytest.approx(averages, rel=1e-12)
 
 
 def test_strata_are_drawn_apart_and_count_alike():

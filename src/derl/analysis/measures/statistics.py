@@ -149,17 +149,30 @@ def bootstrap_interval(
     The same `seed` gives the same interval. See `bootstrap_means` for `strata`.
     """
     array = np.asarray(values, np.float64)
-    if strata is None and array.ndim >= 1 and 1 <= len(array) <= FEW and samples >= 1:
-        flat = sound_runs(array.reshape(len(array), -1))
-        if len(flat):
-            ways, times = ways_of_drawing(len(flat), len(flat), samples, seed)
-            low, high = repeated_interval(means_of(ways, flat), times, level)
+    if strata is None and array.ndim >= 1 and len(array) >= 1 and samples >= 1:
+        flat = array.reshape(len(array), -1)
+        if can_be_listed(flat):
+            low, high = repeated_interval(*means_of_ways(flat, samples, seed), level)
             return Interval(low.reshape(array.shape[1:]), high.reshape(array.shape[1:]))
     return interval_of(bootstrap_means(values, samples=samples, seed=seed, strata=strata), level)
 
 
 FEW = 6
 """Up to so many runs can be drawn in far fewer ways than there are samples (462 ways of drawing 6 of 6)."""
+
+
+def can_be_listed(values: Float[np.ndarray, "runs n"]) -> bool:
+    """Whether runs are so few that every way of drawing as many again can be looked at."""
+    return len(sound_runs(values)) >= 1 and len(values) <= FEW
+
+
+def means_of_ways(
+    values: Float[np.ndarray, "runs n"], samples: int = SAMPLES, seed: int = 0
+) -> tuple[Float[np.ndarray, "ways n"], Int[np.ndarray, " ways"]]:
+    """`bootstrap_means` of few runs: the means of each way of drawing, and how many samples it is."""
+    sound = sound_runs(values)
+    ways, times = ways_of_drawing(len(sound), len(sound), samples, seed)
+    return means_of(ways, sound), times
 
 
 @lru_cache(maxsize=64)
@@ -195,8 +208,11 @@ def repeated_interval(
 
 def average_interval(returns: ArrayLike, samples: int = SAMPLES, level: float = LEVEL, seed: int = 0) -> Interval:
     """The interval of `average_return`: of the mean over evaluations, under other draws of the runs."""
-    curves = bootstrap_means(_runs_by_evaluations(returns), samples=samples, seed=seed)
-    return interval_of(mean_without_nan(curves, axis=1), level)
+    values = _runs_by_evaluations(returns)
+    if can_be_listed(values) and samples >= 1:
+        curves, times = means_of_ways(values, samples, seed)
+        return repeated_interval(mean_without_nan(curves, axis=1), times, level)
+    return interval_of(mean_without_nan(bootstrap_means(values, samples=samples, seed=seed), axis=1), level)
 
 
 def maximum_without_nan(values: Float[np.ndarray, "..."], axis: int = 0) -> Float[np.ndarray, "..."]:
