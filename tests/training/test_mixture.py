@@ -12,6 +12,7 @@ import derl
 from derl.agents import A2C, DQN
 from derl.core.errors import DerlError
 from derl.core.types import empty_rollout
+from derl.envs import DeepSea
 from derl.training.algorithm import Decoupling
 from derl.training.collection import collect, start_collector
 from derl.training.loop import behaviour, init_run, to_explore
@@ -82,6 +83,29 @@ def test_an_episode_keeps_its_mixture_draw_to_its_end():
     np.testing.assert_array_equal(seen[0], seen[1])
     np.testing.assert_array_equal(seen[2], seen[3])
     assert (seen[1] != seen[2]).all()
+
+
+class Lottery(DeepSea):
+    """A DeepSea that shows a random number as its first observation, made of its key as environments may."""
+
+    def reset(self, key):
+        state, obs = super().reset(key)
+        return state, (2**20 * jax.random.uniform(jax.random.split(key)[1])).astype(obs.dtype)
+
+
+def test_where_an_episode_begins_says_nothing_about_who_acts_in_it():
+    """JAX makes split(key)[1] and fold_in(key, 1) alike, and whole numbers are drawn with the former."""
+    for env, cells in ((Lottery(4), 2**20), (derl.make("Hallway-8-0", random_start=True), 8)):
+        starts, draws, logits = [], [], jnp.zeros((200, env.spec.num_actions))
+        collector = start_collector(env, jax.random.key(0), 200, mixes=True)
+        for i in range(3):
+            starts.append(np.asarray(collector.obs) / cells)
+            draws.append(np.asarray(collector.mixture_draw))
+            keys = jax.random.split(jax.random.key(i))
+            collector, _, _ = collect(env, lambda *_, out=logits: out, collector, *keys, env.max_episode_steps)
+        for start, draw in zip(starts, draws, strict=True):
+            # Of 200 pairs that have nothing to do with each other: four standard deviations.
+            assert abs(np.corrcoef(start, draw)[0, 1]) < 4 / np.sqrt(200)
 
 
 def test_without_a_share_only_the_explorer_acts():

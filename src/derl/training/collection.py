@@ -34,9 +34,19 @@ class Collector(eqx.Module):
 
 def start_collector(env: AnyEnvironment, key: PRNGKeyArray, num_envs: int, mixes: bool = False) -> Collector:
     """All environments at the start of an episode."""
-    env_state, obs = jax.vmap(env.reset)(jax.random.split(key, num_envs))
+    reset_key = apart_from_draws(key) if mixes else key
+    env_state, obs = jax.vmap(env.reset)(jax.random.split(reset_key, num_envs))
     mixture_draw = jax.random.uniform(jax.random.fold_in(key, 1), (num_envs,)) if mixes else None
     return Collector(env_state, obs, jnp.zeros(num_envs), jnp.asarray(0, jnp.int32), jnp.zeros(2), mixture_draw)
+
+
+def apart_from_draws(key: PRNGKeyArray) -> PRNGKeyArray:
+    """What an environment begins an episode with, where `key` also gives the episode's mixture draw.
+
+    In JAX fold_in(k, 1), which is drawn with, and split(k)[1], which an environment may make of its key, are the same:
+    with one key for both, where an episode begins would tell who acts in it.
+    """
+    return jax.random.fold_in(key, 2)
 
 
 def choose(done: Array, fresh: Any, going: Any) -> Any:
@@ -73,11 +83,11 @@ def collect(
         next_state, answer = jax.vmap(env.step)(step_keys, env_state, action)
         done = answer.terminated | answer.truncated
         episode_return = episode_return + answer.reward
-        next_state, next_obs = choose(done, jax.vmap(env.restart)(reset_keys, next_state), (next_state, answer.obs))
         if mixture_draw is not None:
-            mixture_draw = jnp.where(
-                done, jax.vmap(lambda k: jax.random.uniform(jax.random.fold_in(k, 1)))(reset_keys), mixture_draw
-            )
+            drawn = jax.vmap(lambda k: jax.random.uniform(jax.random.fold_in(k, 1)))(reset_keys)
+            mixture_draw = jnp.where(done, drawn, mixture_draw)
+            reset_keys = jax.vmap(apart_from_draws)(reset_keys)
+        next_state, next_obs = choose(done, jax.vmap(env.restart)(reset_keys, next_state), (next_state, answer.obs))
         carry = (next_state, next_obs, jnp.where(done, 0.0, episode_return), mixture_draw)
         return carry, (obs, action, answer, logits, episode_return)
 
