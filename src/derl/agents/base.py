@@ -112,6 +112,16 @@ class Agent(eqx.Module, Generic[State]):
         return 0
 
     @property
+    def remembered_steps(self) -> int:
+        """How many steps its replay memory has room for: its setting `capacity`, if it has a memory."""
+        return 0
+
+    @property
+    def ensemble(self) -> int:
+        """Of how many learners with `hidden` layers it is made."""
+        return 1
+
+    @property
     def recomputes(self) -> bool:
         """Whether the agent rewards remembered steps with the bonus as it is now, instead of as it was then."""
         return False

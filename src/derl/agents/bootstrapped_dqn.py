@@ -56,6 +56,10 @@ class BootstrappedDQN(DQN):
     tabulates: ClassVar[bool] = True
     constrainable: ClassVar[bool] = False
 
+    @property
+    def ensemble(self) -> int:
+        return self.heads
+
     def init(self, key: PRNGKeyArray, spec: Spec, num_envs: int, rollout_length: int) -> DQNState:
         state = super().init(key, spec, num_envs, rollout_length)
         first, prior_key, own = jax.random.split(key, 3)

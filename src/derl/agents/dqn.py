@@ -70,6 +70,10 @@ class DQN(Agent[DQNState]):
         return self.batch_size
 
     @property
+    def remembered_steps(self) -> int:
+        return self.capacity
+
+    @property
     def recomputes(self) -> bool:
         return self.recompute_bonus
 

@@ -72,6 +72,10 @@ class EpisodicA2C(ActorCriticAgent):
     def replayed_steps(self) -> int:
         return self.batch_steps
 
+    @property
+    def remembered_steps(self) -> int:
+        return self.capacity
+
     def init(self, key: PRNGKeyArray, spec: Spec, num_envs: int, rollout_length: int) -> EpisodicState:  # pyright: ignore
         fresh = super().init(key, spec, num_envs, rollout_length)
         average = jax.tree.map(jnp.copy, fresh.network) if self.averaged else None

@@ -50,6 +50,16 @@ class Bonus(eqx.Module, Generic[State]):
             "use count, hash-count or rnd, or switch explorer.recompute_bonus off"
         )
 
+    @property
+    def learned(self) -> tuple[int, ...] | None:
+        """The hidden layers of the networks it learns; None if it learns none."""
+        return None
+
+    @property
+    def needs_resets(self) -> bool:
+        """Whether it looks at the state after a reset, which remembered transitions do not know."""
+        return False
+
     def idle(self, spec: Spec, num_envs: int) -> dict[str, str]:
         """Settings that cannot change anything here, each with the rest of "it changes nothing ..."."""
         return {}

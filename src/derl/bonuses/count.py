@@ -81,6 +81,10 @@ class Count(Bonus[CountState]):
         bonus = inverse_root_count(self.increment * visits, self.capped)
         return bonus / self.increment if self.divide_by_increment else bonus
 
+    @property
+    def needs_resets(self) -> bool:
+        return self.looks == "successor_after_reset"
+
     def current(self, state: CountState, obs: Array, action: Array, next_obs: Array) -> Float[Array, "*b"]:
         return self.reward(jnp.maximum(1, state.visits[looked_at_again(obs, next_obs, self.looks)]))
 

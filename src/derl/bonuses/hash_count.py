@@ -116,6 +116,10 @@ class HashCount(Bonus[HashCountState]):
         """r^i of a code seen so often."""
         return inverse_root_count(self.increment * visits, self.capped)
 
+    @property
+    def needs_resets(self) -> bool:
+        return self.looks == "successor_after_reset"
+
     def current(self, state: HashCountState, obs: Array, action: Array, next_obs: Array) -> Float[Array, "*b"]:
         codes = state.simhash(looked_at_again(obs, next_obs, self.looks))
         return self.reward(jnp.maximum(1, state.visits[codes]))

@@ -115,6 +115,10 @@ class DynamicsBonus(Bonus[State]):
         )
         return Learner(model, self.optimiser().init(model))  # pyright: ignore[reportArgumentType]
 
+    @property
+    def learned(self) -> tuple[int, ...]:
+        return self.hidden
+
     def optimiser(self) -> optax.GradientTransformation:
         """Adam with this bonus's hyper-parameters."""
         return clipped_adam(self.learning_rate, self.adam_epsilon, self.max_grad_norm)

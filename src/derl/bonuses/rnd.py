@@ -88,6 +88,14 @@ class RND(Bonus[RNDState]):
         )
         return RNDState(state.target, predictor, opt_state), bonus
 
+    @property
+    def learned(self) -> tuple[int, ...]:
+        return self.hidden
+
+    @property
+    def needs_resets(self) -> bool:
+        return self.looks == "successor_after_reset"
+
     def current(self, state: RNDState, obs: Array, action: Array, next_obs: Array) -> Float[Array, "*b"]:
         looked = looked_at_again(obs, next_obs, self.looks)
         return squared_distillation_error(state.predictor(looked), state.target(looked))

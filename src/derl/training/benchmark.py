@@ -54,7 +54,7 @@ def bare_update(algorithm: Algorithm, state: RunState, clock: Int[Array, ""]) ->
     own, steps = Experience(rollout), algorithm.steps_per_iteration
     explorer, _ = learn_repeatedly(algorithm.explorer, state.explorer, state.key, spec, clock, steps, lambda _: own)
     state = eqx.tree_at(lambda s: s.explorer, state, explorer)
-    if hasattr(algorithm.bonus, "learning_rate") and algorithm.normalised_bonus == algorithm.normalise_observations:
+    if algorithm.bonus.learned is not None and algorithm.normalised_bonus == algorithm.normalise_observations:
         state = eqx.tree_at(lambda s: s.bonus, state, algorithm.bonus.step(state.bonus, rollout)[0])
     if algorithm.exploiter is not None:
         data = fixed_rollout(algorithm, algorithm.rollout_length * algorithm.segment_rollouts)

@@ -162,7 +162,7 @@ class Config:
             "turn it off (--decoupling.no-stale-segments)",
         )
         require(
-            not (self.explorer.recomputes and getattr(self.bonus, "looks", "") == "successor_after_reset"),
+            not (self.explorer.recomputes and self.bonus.needs_resets),
             "an explorer that recomputes its bonus keeps no successor after a reset: set bonus.looks to successor or "
             "state",
         )

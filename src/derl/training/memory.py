@@ -47,7 +47,7 @@ def accelerator_bytes() -> int | None:
 def capacities(config: Config) -> dict[str, int]:
     """How many steps each agent's replay memory has room for; 0 for an agent without one."""
     agents = {"explorer": config.explorer, "exploiter": config.exploiter}
-    return {name: getattr(agent, "capacity", 0) for name, agent in agents.items()}
+    return {name: 0 if agent is None else agent.remembered_steps for name, agent in agents.items()}
 
 
 def replay_bytes(config: Config) -> int:

@@ -25,9 +25,8 @@ def parameters(config: Config) -> int:
     spec = config.make_env().spec
     inputs = spec.observation.size
     agents = [agent for agent in (config.explorer, config.exploiter) if agent is not None]
-    # An ensemble has as many as heads.
-    learners = [agent.hidden for agent in agents for _ in range(getattr(agent, "heads", 1))]
-    learners += [config.bonus.hidden] if hasattr(config.bonus, "hidden") else []  # pyright: ignore
+    learners = [agent.hidden for agent in agents for _ in range(agent.ensemble)]
+    learners += [] if config.bonus.learned is None else [config.bonus.learned]
     # Each has two networks: actor and critic, network and target, predictor and target.
     return 2 * sum(sum(a * b for a, b in pairwise((inputs, *hidden, 16))) for hidden in learners)
 
