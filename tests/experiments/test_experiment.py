@@ -11,7 +11,7 @@ from derl.envs.registry import PAPER_TASKS
 from derl.experiments.builtin import EXPERIMENTS, experiment, quick
 from derl.experiments.cases import Case, case_of, parse_setting, setting_text
 from derl.experiments.experiment import Experiment, Part, from_data, product, read_experiment
-from derl.experiments.grids import GRIDS, best_configuration
+from derl.experiments.grids import GRIDS, best_configuration, papers_choice, unlike_the_recipe
 from derl.experiments.identity import config_key
 from derl.experiments.paper import cells
 from derl.experiments.shortening import evaluations_of, shortened
@@ -250,13 +250,31 @@ def test_what_a_run_is_called_does_not_change_what_it_is():
     assert len(keys) == 36
 
 
-def test_every_grid_holds_the_papers_choice():
-    """What appendix A prints in bold is one of the grid's configurations, where the paper's code agrees with it."""
+def test_every_grid_holds_the_papers_choice_and_the_recipes():
     for name, grid in GRIDS.items():
         for task in ("DeepSea-20", "Hallway-10-10"):
+            assert papers_choice(name, task) in product([task], [name], vary=grid)
             config = recipe(name, task)
             for path, values in grid.items():
                 assert any(config.with_value(path, value) == config for value in values), (name, task, path)
+
+
+def test_recipes_have_what_the_paper_chose_except_where_its_code_has_not():
+    """The differences are those that the published configurations have (and what does nothing in DeepSea)."""
+    tasks = ("DeepSea-20", "Hallway-10-10")
+    other = {(name, task): set(unlike_the_recipe(name, task)) for name in GRIDS for task in tasks}
+    icm = {"bonus.forward_coef", "bonus.inverse_coef", "bonus.learning_rate"}
+    normalised = {"normalise_observations", "normalise_rewards"}
+    assert {key: paths for key, paths in other.items() if paths} == {
+        ("a2c-count", "DeepSea-20"): normalised,
+        ("ppo-count", "Hallway-10-10"): normalised,
+        ("dea2c-icm", "DeepSea-20"): {"bonus.forward_coef"},
+        ("dea2c-icm", "Hallway-10-10"): {"bonus.inverse_coef"},
+        ("deppo-icm", "DeepSea-20"): {"bonus.inverse_coef", "bonus.learning_rate"},
+        ("deppo-icm", "Hallway-10-10"): icm,
+        ("dedqn-icm", "DeepSea-20"): {"bonus.forward_coef"},
+        ("dedqn-icm", "Hallway-10-10"): icm,
+    }
     count = {name: len(product(["DeepSea-20"], [name], vary=grid)) for name, grid in GRIDS.items()}
     assert count["a2c-count"] == 2 * 2 * 3 * 4 * 2 * 2
     assert count["dedqn-count"] == 3 * 2 * 3 * 2 * 2

@@ -60,6 +60,44 @@ GRIDS: Mapping[str, Grid] = {
 }
 """The grid searched for each recipe; every other setting is as in the recipe."""
 
+Values = tuple[Setting, ...]
+ICM_WITH_A2C: tuple[Values, Values] = ((1e-5, 5.0, 1.0), (1e-6, 5.0, 0.5))
+ICM_WITH_PPO: tuple[Values, Values] = ((1e-5, 5.0, 1.0), (1e-5, 0.5, 10.0))
+CHOSEN: Mapping[str, tuple[Values, Values]] = {
+    "a2c-count": ((1e-3, "relu", 0.5, 1e-4, True, True), (3e-4, "tanh", 0.5, 1e-4, False, False)),
+    "ppo-count": ((1e-3, "tanh", 0.5, 1e-4, False, False), (3e-4, "relu", 0.5, 7e-4, False, False)),
+    "a2c-hash-count": ((16,), (16,)),
+    "ppo-hash-count": ((16,), (16,)),
+    "a2c-icm": ICM_WITH_A2C,
+    "ppo-icm": ICM_WITH_PPO,
+    "a2c-rnd": ((1e-7,), (1e-5,)),
+    "ppo-rnd": ((1e-7,), (5e-7,)),
+    "a2c-ride": ((1e-5, 0.5, 10.0), (1e-5, 10.0, 0.5)),
+    "ppo-ride": ((5e-6, 10.0, 1.0), (1e-7, 1.0, 1.0)),
+    "dea2c-count": (("importance", 1e-3, "relu", 1e-6), ("clipped", 3e-4, "tanh", 1e-5)),
+    "deppo-count": ((1e-3, "relu", 1e-4), (3e-4, "relu", 1e-6)),
+    "dedqn-count": ((1e-3, 0.01, 256, "tanh", False), (1e-4, 0.001, 512, "relu", False)),
+    "dea2c-icm": ICM_WITH_A2C,
+    "deppo-icm": ICM_WITH_PPO,
+    "dedqn-icm": ICM_WITH_PPO,
+}
+"""What appendix A prints in bold, in the order of the grid's settings: in DeepSea and in Hallway. Recipes have other
+values where the code that was published has."""
+
+
+def papers_choice(recipe: str, task: str) -> Case:
+    """The configuration that the paper chose of a grid."""
+    values = CHOSEN[recipe][task.startswith("Hallway")]
+    return Case.of(recipe, task, dict(zip(GRIDS[recipe], values, strict=True)))
+
+
+def unlike_the_recipe(recipe: str, task: str) -> dict[str, Setting]:
+    """What the paper chose where the recipe has something else."""
+    config = Case.of(recipe, task).config()
+    return {
+        path: value for path, value in papers_choice(recipe, task).changes if config.with_value(path, value) != config
+    }
+
 
 def grid_cases(tasks: Iterable[str]) -> tuple[Case, ...]:
     """Every configuration of every grid."""

@@ -1,17 +1,31 @@
-"""Which hyper-parameters the paper's rule chooses from its grids, beside those of the recipes."""
+"""Which hyper-parameters the paper's rule chooses from its grids, beside those of the paper and of the recipes."""
 
 import dataclasses
+from collections.abc import Mapping
+from typing import NamedTuple
 
 import polars as pl
 
 from derl.analysis.measures.curves import summarise
 from derl.experiments.cases import Case, case_of
-from derl.experiments.grids import GRIDS, best_configuration, standing_in_grid
+from derl.experiments.grids import GRIDS, best_configuration, papers_choice, standing_in_grid
+
+Scores = Mapping[Case, tuple[float, float]]
+"""Maximum and average return of every configuration that was run."""
+
+
+class Placed(NamedTuple):
+    """How one configuration of a grid fares in it."""
+
+    rank: int
+    """1 is the best."""
+    maximum: float
+    average: float
 
 
 @dataclasses.dataclass(frozen=True)
 class Choice:
-    """The best configuration of a grid, and how the recipe's fares in it."""
+    """The best configuration of a grid, and how others fare in it."""
 
     recipe: str
     task: str
@@ -20,10 +34,10 @@ class Choice:
     best: Case
     maximum: float
     average: float
-    rank: int | None
-    """The place of the recipe's configuration, 1 being the best; None if it is not among those run."""
-    recipe_maximum: float | None = None
-    recipe_average: float | None = None
+    paper: Placed | None
+    """The configuration that the paper chose; None if it is not among those run."""
+    own: Placed | None
+    """The recipe's."""
 
 
 def choices(frame: pl.DataFrame) -> list[Choice]:
@@ -37,12 +51,17 @@ def choices(frame: pl.DataFrame) -> list[Choice]:
     return found
 
 
-def _choice(recipe: str, task: str, scores: dict[Case, tuple[float, float]]) -> Choice:
+def _choice(recipe: str, task: str, scores: Scores) -> Choice:
     best = best_configuration(scores)
-    recipes = Case.of(recipe, task).config()
-    same = [case for case in scores if case.config() == recipes]
-    ranked = sorted(map(standing_in_grid, scores.values()), reverse=True)
+    paper, own = (_placed(case, scores) for case in (papers_choice(recipe, task), Case.of(recipe, task)))
+    return Choice(recipe, task, len(scores), best, *scores[best], paper, own)
+
+
+def _placed(wanted: Case, scores: Scores) -> Placed | None:
+    """The place of a configuration, however it is written."""
+    config = wanted.config()
+    same = [case for case in scores if case.config() == config]
     if not same:
-        return Choice(recipe, task, len(scores), best, *scores[best], None)
-    score = scores[same[0]]
-    return Choice(recipe, task, len(scores), best, *scores[best], 1 + ranked.index(standing_in_grid(score)), *score)
+        return None
+    ranked = sorted(map(standing_in_grid, scores.values()), reverse=True)
+    return Placed(1 + ranked.index(standing_in_grid(scores[same[0]])), *scores[same[0]])

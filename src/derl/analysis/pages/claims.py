@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from derl.analysis.claims.improvement import Improvement
 from derl.analysis.claims.paper import STATEMENTS, Claim, overall
-from derl.analysis.claims.selection import Choice
+from derl.analysis.claims.selection import Choice, Placed
 from derl.analysis.measures.numbers import signed
 from derl.analysis.pages.markdown import markdown_table
 from derl.experiments.paper import row_name
@@ -20,9 +20,10 @@ IMPROVEMENT = (
 )
 SELECTION = (
     "`derl reproduce grid-search` regenerates these numbers. The rule takes the highest maximum return, among "
-    "equals (to two digits) the highest average. The place is that of the recipe's configuration among those run: "
-    "the paper's choice, except where the code that was published has other values and the recipe follows it "
-    "(PPO's normalisation in Hallway, ICM of the decoupled algorithms; in DeepSea normalisation does nothing)."
+    "equals (to two digits) the highest average. A place is that among the configurations that were run: of what "
+    "the paper prints in bold, and of the recipe's. They differ where the code that was published has other values, "
+    "which the recipe follows (PPO's normalisation in Hallway, ICM of the decoupled algorithms; in DeepSea its "
+    "normalisation did nothing)."
 )
 
 
@@ -61,16 +62,18 @@ def improvement_table(improved: Sequence[Improvement]) -> str:
     return markdown_table("llrr", ("recipe", "against", "tasks", "probability (95 % interval)"), rows)
 
 
+def placed(one: Placed | None) -> tuple[str, str, str]:
+    """A configuration's place in its grid and its scores."""
+    return ("–", "–", "–") if one is None else (str(one.rank), f"{one.maximum:.2f}", f"{one.average:.2f}")
+
+
 def selection_page(chosen: Sequence[Choice]) -> str:
     """The choices of the paper's rule."""
     head = ("algorithm", "task", "run", "chosen here", "maximum", "average")
-    head += ("the recipe's: place", "maximum", "average")
+    head += ("the paper's: place", "maximum", "average", "the recipe's: place", "maximum", "average")
     rows = []
     for c in chosen:
-        own = ("–", "–", "–")
-        if c.rank is not None and c.recipe_maximum is not None and c.recipe_average is not None:
-            own = (str(c.rank), f"{c.recipe_maximum:.2f}", f"{c.recipe_average:.2f}")
         best = (c.best.setting or "as the recipe", f"{c.maximum:.2f}", f"{c.average:.2f}")
-        rows.append((row_name(c.recipe), c.task, c.configurations, *best, *own))
-    table = markdown_table("llrlrrrrr", head, rows)
+        rows.append((row_name(c.recipe), c.task, c.configurations, *best, *placed(c.paper), *placed(c.own)))
+    table = markdown_table("llrlrrrrrrrr", head, rows)
     return f"# Hyper-parameters chosen by the paper's rule\n\n{SELECTION}\n\n{table}\n"

@@ -15,6 +15,7 @@ from functools import cache
 from typing import Literal
 
 from derl.experiments.cases import Case, Setting, setting_text
+from derl.experiments.grids import unlike_the_recipe
 from derl.experiments.paper import Cell, normal_form
 
 Kind = Literal["known", "possible"]
@@ -67,7 +68,7 @@ def _tested(case: Case, option: tuple[tuple[str, Setting], ...], replaces: bool)
     return None if tested == case else tested
 
 
-def _icm(recipe: str, family: str, **values: float) -> Reason:
+def _icm(recipe: str, family: str, task: str) -> Reason:
     return Reason(
         f"ICM's coefficients ({recipe}, {family})",
         "The appendix gives other coefficients of ICM than the configuration that was published with the code, "
@@ -75,7 +76,7 @@ def _icm(recipe: str, family: str, **values: float) -> Reason:
         "possible",
         (recipe,),
         (f"{family}-*",),
-        option=tuple(sorted((f"bonus.{name}", value) for name, value in values.items())),
+        option=tuple(unlike_the_recipe(recipe, task).items()),
     )
 
 
@@ -142,12 +143,11 @@ REASONS: tuple[Reason, ...] = (
         swept="bonus.increment",
         option=(("bonus.divide_by_increment", False),),
     ),
-    _icm("dea2c-icm", "DeepSea", forward_coef=5.0),
-    _icm("dea2c-icm", "Hallway", inverse_coef=0.5),
-    _icm("deppo-icm", "DeepSea", learning_rate=1e-5, inverse_coef=1.0),
-    _icm("deppo-icm", "Hallway", learning_rate=1e-5, forward_coef=0.5, inverse_coef=10.0),
-    _icm("dedqn-icm", "DeepSea", forward_coef=5.0),
-    _icm("dedqn-icm", "Hallway", learning_rate=1e-5, forward_coef=0.5, inverse_coef=10.0),
+    *(
+        _icm(recipe, family, task)
+        for recipe in ("dea2c-icm", "deppo-icm", "dedqn-icm")
+        for family, task in (("DeepSea", "DeepSea-10"), ("Hallway", "Hallway-10-10"))
+    ),
     Reason(
         "DeDQN's frozen targets",
         "The paper's code computes a target once, when a step enters the replay memory, and never again; the recipe "
