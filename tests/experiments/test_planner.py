@@ -10,7 +10,7 @@ from derl.experiments.jobs import from_data, to_data
 from derl.experiments.planner import Member, distinct, members_of, plan, program_of
 from derl.experiments.remaining import COMPILE_SECONDS, make_plan
 from derl.training.recipes import TABLE_1, recipe
-from derl.training.sizes import parameters, population_size
+from derl.training.sizes import population_size, weights_of
 
 CASES = product(["DeepSea-5", "Hallway-4-2"], ["a2c-count", "dedqn-count"], vary={"bonus.scale": [0.1, 1.0, 10.0]})
 
@@ -77,12 +77,20 @@ def test_large_networks_go_in_small_groups():
 def test_weights_are_counted_about_right():
     """Actor and critic of 100 inputs, two hidden layers of 64 and 2 actions or one value have 2 x (10,560 + ...)."""
     exact = 2 * (100 * 64 + 64 + 64 * 64 + 64) + 64 * 2 + 2 + 64 + 1
-    assert parameters(recipe("a2c-count", "DeepSea-10")) == pytest.approx(exact, rel=0.1)
+    assert weights_of(recipe("a2c-count", "DeepSea-10")).all == pytest.approx(exact, rel=0.1)
+
+
+def test_what_many_steps_on_one_rollout_leave_idle_takes_no_room_in_the_caches():
+    """PPO moves a few rows of DeepSea-30's 900; A2C moves all of them, and is the explorer of DePPO."""
+    sizes = {name: population_size(recipe(name, "DeepSea-30")) for name in ("a2c-count", "ppo-count", "deppo-count")}
+    assert sizes["ppo-count"] >= 5
+    assert sizes["a2c-count"] == sizes["deppo-count"] == 2
+    assert weights_of(recipe("ppo-count", "DeepSea-30")).all == weights_of(recipe("a2c-count", "DeepSea-30")).all
 
 
 def test_an_ensemble_is_as_many_networks():
     ensemble = recipe("bootdqn", "DeepSea-10")
-    assert parameters(ensemble) == 20 * parameters(ensemble.with_value("explorer.heads", 1))
+    assert weights_of(ensemble).all == 20 * weights_of(ensemble.with_value("explorer.heads", 1)).all
     assert population_size(ensemble) < population_size(ensemble.with_value("explorer.heads", 1))
 
 

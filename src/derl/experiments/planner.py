@@ -18,7 +18,7 @@ from derl.experiments.machine import Accelerator
 from derl.experiments.store import Store, relabelled
 from derl.training.config import Config
 from derl.training.members import Run
-from derl.training.sizes import MEMORY_BYTES, MOST_RUNS, parameters, population_size
+from derl.training.sizes import MEMORY_BYTES, MOST_RUNS, moved_by, population_size, weights_of
 
 MEMORY_BYTES_GPU = 12_000_000_000
 """What the whole state of one population may take of a GPU's own memory."""
@@ -108,15 +108,11 @@ def memory_for(workers: int, gpu: Accelerator | None = None) -> int:
 
 def expected_seconds(config: Config) -> float:
     """A rough guess of a run's time, for what has never been timed: gradient steps and the weights they touch."""
-    weights, per_rollout = parameters(config), config.algorithm().steps_per_iteration
-    cost = 2.5e-6
-    for agent in filter(None, (config.explorer, config.exploiter)):
-        share = weights / (2 if config.exploiter is not None else 1)
-        # An agent that takes many steps on one rollout moves few of the first layer's rows in each.
-        moved = share if agent.gradient_steps == 1 else min(share, 15_000)
-        step = 20e-6 + 0.3e-6 * agent.replayed_steps + 1e-9 * moved
+    per_rollout, cost = config.algorithm().steps_per_iteration, 2.5e-6
+    for agent, weights in weights_of(config).agents:
+        step = 20e-6 + 0.3e-6 * agent.replayed_steps + 1e-9 * moved_by(agent, weights)
         cost += agent.updates(per_rollout) * agent.gradient_steps * step / per_rollout
-    if hasattr(config.bonus, "learning_rate"):
+    if config.bonus.learned is not None:
         cost += 45e-6 / config.num_envs
     return steps_of(config) * cost
 

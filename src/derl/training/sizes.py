@@ -2,9 +2,11 @@
 
 import os
 from itertools import pairwise
+from typing import NamedTuple
 
 import jax
 
+from derl.agents import AnyAgent
 from derl.training.config import Config
 from derl.training.memory import replay_bytes
 
@@ -20,21 +22,53 @@ MOST_RUNS = 16
 MOST_RUNS_GPU = 512
 
 
-def parameters(config: Config) -> int:
-    """About how many weights a run's networks have. Counted by hand: asking JAX for shapes takes too long."""
-    spec = config.make_env().spec
-    inputs = spec.observation.size
+MOVED = 15_000
+"""About how many weights one of many gradient steps on a rollout moves: of a first layer it moves a few rows alone (see
+`derl.core.rows`)."""
+
+
+class Weights(NamedTuple):
+    """About how many weights the networks of a run's parts have."""
+
+    agents: tuple[tuple[AnyAgent, int], ...]
+    bonus: int
+
+    @property
+    def all(self) -> int:
+        """Of the whole run."""
+        return self.bonus + sum(weights for _, weights in self.agents)
+
+    @property
+    def moved(self) -> int:
+        """Those that a gradient step of each part moves."""
+        return self.bonus + sum(moved_by(agent, weights) for agent, weights in self.agents)
+
+
+def moved_by(agent: AnyAgent, weights: int) -> int:
+    """How many of so many weights a gradient step moves."""
+    return weights if agent.gradient_steps == 1 else min(weights, MOVED)
+
+
+def weights_of(config: Config) -> Weights:
+    """The weights of a run. Counted by hand: asking JAX for shapes takes too long."""
+    inputs = config.make_env().spec.observation.size
+
+    def learner(hidden: tuple[int, ...]) -> int:
+        # Each has two networks: actor and critic, network and target, predictor and target.
+        return 2 * sum(a * b for a, b in pairwise((inputs, *hidden, 16)))
+
     agents = [agent for agent in (config.explorer, config.exploiter) if agent is not None]
-    learners = [agent.hidden for agent in agents for _ in range(agent.ensemble)]
-    learners += [] if config.bonus.learned is None else [config.bonus.learned]
-    # Each has two networks: actor and critic, network and target, predictor and target.
-    return 2 * sum(sum(a * b for a, b in pairwise((inputs, *hidden, 16))) for hidden in learners)
+    learned = config.bonus.learned
+    return Weights(
+        tuple((agent, agent.ensemble * learner(agent.hidden)) for agent in agents),
+        0 if learned is None else learner(learned),
+    )
 
 
 def sizes(config: Config) -> tuple[int, int]:
-    """About how many bytes a run's weights and optimisers take, and its whole state with its replay memories."""
-    hot = 12 * parameters(config)
-    return hot, hot + replay_bytes(config)
+    """About how many bytes of weights and optimisers a run works on, and its whole state with its replay memories."""
+    weights = weights_of(config)
+    return 12 * weights.moved, 12 * weights.all + replay_bytes(config)
 
 
 def population_size(config: Config, most: int = MOST_RUNS, memory: int = MEMORY_BYTES) -> int:
