@@ -58,6 +58,16 @@ def test_the_state_acted_in_may_be_counted_instead():
     np.testing.assert_array_equal(n[:, 0], [1, 1, 2, 1])
 
 
+def test_without_counts_coming_back_pays_as_much():
+    bonus = RIDE(**SMALL, learning_rate=0.0, counts="none")
+    state = init(bonus, SPEC, 1)
+    assert state.counts is None
+    rollout = rollout_of([[0], [1], [0], [1]], last_obs=[0])
+    after, r = step(bonus, state, rollout)
+    np.testing.assert_allclose(r, numpy_impact(state.learner, rollout.obs, rollout.next_obs) / 2, rtol=1e-4, atol=1e-7)
+    assert jax.tree.structure(after) == jax.tree.structure(state)
+
+
 def test_counts_begin_anew_with_each_episode_and_each_environment_has_its_own():
     first = rollout_of([[0, 0], [1, 1], [0, 0]], last_obs=[1, 2], terminated=[[0, 0], [0, 1], [0, 0]])
     second = rollout_of([[1, 2], [0, 0]], last_obs=[1, 3], truncated=[[0, 0], [1, 0]])

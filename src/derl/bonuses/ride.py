@@ -1,11 +1,13 @@
 """RIDE: rewards actions that change the learned representation of the state (Raileanu and Rocktäschel 2020)."""
 
+from typing import Literal
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
-from derl.bonuses.base import Looks, looked_at
+from derl.bonuses.base import looked_at
 from derl.bonuses.hash_count import SimHash
 from derl.bonuses.inverse_dynamics import DynamicsBonus, Learner
 from derl.core.checks import require_positive
@@ -59,24 +61,31 @@ class EpisodicCounts(eqx.Module):
         return EpisodicCounts(marks, following, self.clock + steps), of_looked
 
 
+Counted = Literal["state", "successor", "successor_after_reset", "none"]
+"""Whose visits are counted: one of what a bonus can look at, or nothing's."""
+
+
 class RIDEState(eqx.Module):
-    """The dynamics model, the visits of the running episodes, and (for vectors only) what numbers the states."""
+    """The dynamics model, the visits of the running episodes (if any), and (for vectors) what numbers the states."""
 
     learner: Learner
-    counts: EpisodicCounts
+    counts: EpisodicCounts | None
     simhash: SimHash | None
 
 
 class RIDE(DynamicsBonus[RIDEState]):
     """r^i = (phi(s_{t+1}) - phi(s_t))^2 / sqrt(N_ep), by the model as it was before it learned from that time step."""
 
-    counts: Looks = eqx.field(default="successor", static=True)
-    """Whose visits in the running episode divide the bonus (the paper: successor; the authors' code: state)."""
+    counts: Counted = eqx.field(default="successor", static=True)
+    """Whose visits in the running episode divide the bonus (the paper: successor; the authors' code: state, or with
+    observations that are normalised anew at every step in effect none)."""
     key_bits: int = eqx.field(default=16, static=True)
     """For vector observations, which are counted by their hash: the length of its code."""
 
     def init(self, key: PRNGKeyArray, spec: Spec, num_envs: int) -> RIDEState:
         model_key, hash_key = jax.random.split(key)
+        if self.counts == "none":
+            return RIDEState(self.init_learner(model_key, spec), None, None)
         if isinstance(spec.observation, Discrete):
             simhash, table_size = None, spec.observation.size + 1
         else:
@@ -85,9 +94,11 @@ class RIDE(DynamicsBonus[RIDEState]):
         return RIDEState(self.init_learner(model_key, spec), EpisodicCounts.init(num_envs, table_size), simhash)
 
     def count_visits(
-        self, counts: EpisodicCounts, simhash: SimHash | None, rollout: Rollout
-    ) -> tuple[EpisodicCounts, Int[Array, "T E"]]:
+        self, counts: EpisodicCounts | None, simhash: SimHash | None, rollout: Rollout
+    ) -> tuple[EpisodicCounts | None, Int[Array, "T E"]]:
         """N_ep: how often the counted state of each step was visited in its episode, this visit included."""
+        if counts is None or self.counts == "none":
+            return None, jnp.ones(rollout.action.shape, jnp.int32)
         states, looked = rollout.obs, looked_at(rollout, self.counts)
         if simhash is not None:
             states, looked = simhash(states), simhash(looked)
@@ -106,6 +117,8 @@ class RIDE(DynamicsBonus[RIDEState]):
         return RIDEState(learner, counts, state.simhash), impact / 2 if self.halve else impact
 
     def idle(self, spec: Spec, num_envs: int) -> dict[str, str]:
+        if self.counts == "none":
+            return {"key_bits": "where nothing is counted (counts none)"}
         discrete = isinstance(spec.observation, Discrete)
         return {"key_bits": "where observations can be counted as they are"} if discrete else {}
 

@@ -116,6 +116,16 @@ REASONS: tuple[Reason, ...] = (
         swept="bonus.increment",
     ),
     Reason(
+        "PPO RIDE with drifting keys",
+        "The paper's code counts an episode's visits of normalised observations, whose statistics drift, so that no "
+        "state is ever visited twice and the bonus is not divided by the root of its visits: to go to and fro pays as "
+        "much as to go on. Here vectors are counted by their hash.",
+        "known",
+        ("ppo-ride",),
+        ("Hallway-*",),
+        option=(("bonus.counts", "none"),),
+    ),
+    Reason(
         "the order of DePPO's steps",
         "In the paper's code DePPO's exploiter keeps 10 steps of which every other update renews only 5: returns then "
         "run from new steps into older ones. Numbers with Count appear only so, and the recipe does the same. The "
