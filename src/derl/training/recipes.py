@@ -120,7 +120,7 @@ def with_bonus(config: Config, bonus: str, hallway: bool) -> Config:
         return replace(config, bonus=made, explorer=explorer)
     # Whatever the explorer weighs its bonus against (what is untried, say), the new one is to be as large.
     made = replace(bonus_of("a2c", bonus, hallway), normalise=config.bonus.normalise)
-    if config.explorer.recomputes and made.needs_resets:
+    if config.explorer.recomputes and made.needs_resets and isinstance(made, Count | HashCount | RND):
         # The paper's choice needs what follows a reset, which a memory of steps does not have.
         made = replace(made, looks="state")
     return replace(config, bonus=made)

@@ -117,9 +117,9 @@ REASONS: tuple[Reason, ...] = (
     ),
     Reason(
         "PPO RIDE with drifting keys",
-        "The paper's code counts an episode's visits of normalised observations, whose statistics drift, so that no "
-        "state is ever visited twice and the bonus is not divided by the root of its visits: to go to and fro pays as "
-        "much as to go on. Here vectors are counted by their hash.",
+        "The paper's code counts an episode's visits of normalised observations, whose statistics drift, so that "
+        "hardly a state is found again and the bonus is not divided by the root of its visits: to go to and fro pays "
+        "as much as to go on. Here vectors are counted by their hash.",
         "known",
         ("ppo-ride",),
         ("Hallway-*",),
