@@ -106,7 +106,8 @@ def test_bonuses_carry_the_numbers_that_were_run(hallway):
         assert bonus.successor == "successor_after_reset"
         assert bonus.halve
         if isinstance(bonus, RIDE):
-            assert bonus.counts == "state"
+            # PPO's observations are normalised in Hallway, which made keys of episodic counts drift.
+            assert bonus.counts == ("none" if name == "ppo-ride" and hallway else "state")
     for name, rates in DISTILLED.items():
         bonus = recipe(name, task).bonus
         assert (bonus.learning_rate, bonus.looks) == (rates[hallway], "successor_after_reset")

@@ -207,12 +207,14 @@ def _kinds(config: Config) -> tuple[type, ...]:
 def normalised(config: Config) -> Config:
     """PPO in Hallway. The paper's table says that nothing is normalised; its numbers appear with what its code does:
     both observations and rewards, with the bonus seeing what the agent sees, and statistics of their own in
-    evaluations. Of Count that would make keys that drift, so that it never counts: here it counts states.
+    evaluations. That makes keys of counts drift, so that nothing is ever found again. Count counts states here, with
+    which its numbers agree all the same; RIDE's appear only where nothing is counted (its page in docs/bonuses).
     """
-    sees = "raw" if isinstance(config.bonus, NoBonus | Count) else "normalised"
+    bonus = replace(config.bonus, counts="none") if isinstance(config.bonus, RIDE) else config.bonus
+    sees = "raw" if isinstance(bonus, NoBonus | Count) else "normalised"
     protocol = replace(config.protocol, evaluation_statistics="own")
     config = replace(config, normalise_observations=True, normalise_rewards=True, protocol=protocol)
-    return replace(config, bonus_observations=sees)
+    return replace(config, bonus=bonus, bonus_observations=sees)
 
 
 def recipe(name: str, task: str | AnyEnvironment, **env_options) -> Config:

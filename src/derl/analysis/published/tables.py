@@ -76,3 +76,10 @@ def table_of(label: str) -> PaperTable:
         if table.label == label:
             return table
     raise UnknownNameError("table", label, [table.label for table in TABLES])
+
+
+def of_the_same_runs(label: str, other: str) -> bool:
+    """Whether two tables show the same runs where they show the same case: its averages in one, its maxima in the
+    other."""
+    experiments = {table.label: table.experiment for table in TABLES}
+    return label in experiments and experiments[label] == experiments.get(other)

@@ -42,7 +42,7 @@ from derl.analysis.published.ours import (
 )
 from derl.analysis.published.reasons import Reason, reasons_for
 from derl.analysis.published.runs_behind import not_of_five_runs
-from derl.analysis.published.tables import table_of
+from derl.analysis.published.tables import of_the_same_runs, table_of
 from derl.envs.registry import make
 from derl.experiments.cases import Case
 from derl.experiments.paper import Cell, Statistic, cells
@@ -182,9 +182,10 @@ class _Judge:
     def explanation(self, reason: Reason, cell: Cell, ours: Ours) -> Explanation:
         """A reason, and whether the published number appears with its option switched on, and because of it.
 
-        An option that changes nothing has seeds of its own, with which a number may appear as well as with others. And
-        a row of a table was made by one code: an option that is refuted in more of its numbers than it is confirmed in
-        was confirmed by luck.
+        An option that changes nothing has seeds of its own, with which a number may appear as well as with others. The
+        average and the maximum of a case are of the same runs: an option with which only one of them appears is not
+        how they were made. And a row of a table was made by one code: an option that is refuted in more of its numbers
+        than it is confirmed in was confirmed by luck.
         """
         tested, confirmed = reason.test(cell.case), self.outcome(reason, cell, ours)
         if confirmed:
@@ -205,6 +206,16 @@ class _Judge:
             self.outcomes[reason.name, cell] = None if tested is None else self.confirms(tested, cell, ours)
         return self.outcomes[reason.name, cell]
 
+    def twins(self, cell: Cell) -> list[Cell]:
+        """The other number of the same published runs: of an average their maximum, of a maximum their average."""
+        other: Statistic = "maximum" if cell.statistic == "average" else "average"
+        return [twin for twin in self.same[cell.case, other] if of_the_same_runs(cell.table, twin.table)]
+
+    def appears(self, tested: Case, cell: Cell) -> bool:
+        """Whether a published number agrees with the runs of a case that tests a reason."""
+        found = self.number_of(tested, cell.statistic)
+        return found is not None and found.agrees_with(cell.mean)
+
     def number_of(self, case: Case, statistic: Statistic) -> Ours | None:
         """Our number for a case, of all its runs; None if it was not run."""
         if (case, statistic) not in self.tested:
@@ -218,7 +229,7 @@ class _Judge:
         option = self.number_of(tested, cell.statistic)
         if option is None:
             return None
-        if not option.agrees_with(cell.mean):
+        if not option.agrees_with(cell.mean) or not all(self.appears(tested, twin) for twin in self.twins(cell)):
             return False
         if ours.agrees_with(option.score.value):
             return None
