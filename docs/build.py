@@ -18,16 +18,18 @@ from derl.analysis.figures import style
 from derl.analysis.figures.beyond import MAXIMA, best_published
 from derl.analysis.figures.run import draw_line, plot_decoupling
 from derl.analysis.measures.curves import learning_curves
-from derl.analysis.measures.frames import newest
+from derl.analysis.measures.frames import Results, newest
 from derl.analysis.measures.holding import holdings, longest
 from derl.analysis.pages.beyond import write_beyond
 from derl.analysis.pages.figures import write_all
 from derl.analysis.pages.markdown import markdown_table
 from derl.analysis.pages.reproduction import expected_by_luck
 from derl.analysis.pages.tables import number
+from derl.analysis.pages.variants import variants_table
 from derl.analysis.published.ours import DRAWN
 from derl.analysis.published.verdicts import Verdict, count_outcomes, count_standings, verdicts
 from derl.envs.registry import PAPER_TASKS
+from derl.experiments.cases import Setting
 from derl.experiments.exchange import read_results
 from derl.experiments.paper import column_name, row_name
 from derl.experiments.reference import REFERENCE, reference_speed
@@ -36,6 +38,41 @@ ROOT = Path(__file__).parents[1]
 RESULTS, FIGURES = ROOT / "results" / "paper", ROOT / "docs" / "figures"
 TASKS = ("DeepSea-10", "Hallway-10-10")
 README_ROWS = ("a2c", "a2c-count", "dea2c-count", "dedqn-count")
+
+AS_IT_IS: dict[str, Setting] = {}
+PPO = ("ppo", "ppo-count", "ppo-hash-count", "ppo-icm", "ppo-rnd", "ppo-ride")
+COUNTED: dict[str, Setting] = {"bonus.counts": "state"}
+
+
+def but_ride(**changes: Setting) -> list[dict[str, Setting]]:
+    """Changes of PPO's rows, in which RIDE counts: that it does not goes with normalised observations alone."""
+    dotted = {name.replace("__", "."): value for name, value in changes.items()}
+    return [dotted | (COUNTED if recipe == "ppo-ride" else {}) for recipe in PPO]
+
+
+VARIANTS = {
+    ("algorithms/a2c.md", "greedy"): (
+        [(f"a2c-{bonus}", f"Hallway-30-{n}") for n in (0, 30) for bonus in ("count", "hash-count")],
+        {"greedy": [AS_IT_IS], "sampled": [{"protocol.evaluation": "sampled"}]},
+    ),
+    ("algorithms/ppo.md", "normalised"): (
+        [(recipe, "Hallway-10-0") for recipe in PPO],
+        {
+            "nothing normalised": but_ride(normalise_observations=False, normalise_rewards=False),
+            "for the agent alone": but_ride(bonus_observations="raw", protocol__evaluation_statistics="training"),
+            "all as the code": [AS_IT_IS],
+        },
+    ),
+    ("algorithms/decoupled-actor-critic.md", "order"): (
+        [("deppo-count", task) for task in ("DeepSea-10", "DeepSea-14", "Hallway-10-10")],
+        {"as in the code": [AS_IT_IS], "in order": [{"decoupling.stale_segments": False}]},
+    ),
+    ("bonuses/ride.md", "counts"): (
+        [("ppo-ride", task) for task in PAPER_TASKS if task.startswith("Hallway")],
+        {"with episodic counts": [COUNTED], "without": [AS_IT_IS]},
+    ),
+}
+"""What documents compare: which recipes and tasks, and in which variants."""
 
 
 def frames(whole: pl.DataFrame) -> dict[tuple[str, str], pl.DataFrame]:
@@ -162,6 +199,9 @@ def main() -> None:
     found = frames(whole)
     for recipe in sorted({recipe for _, recipe in found}):
         draw_recipe(recipe, {task: found[task, recipe] for task in TASKS if (task, recipe) in found})
+    results = Results(whole)
+    for (page, name), (cases, columns) in VARIANTS.items():
+        fill_in(ROOT / "docs" / page, variants_table(results, cases, columns), name)
     judged = [v for v in verdicts(whole) if v.cell.table == "tab:mean_returns"]
     fill_in(ROOT / "README.md", f"{table(judged)}\n\n{progress(judged)}")
     write_all(whole, ROOT / "docs" / "reproduction")

@@ -13,11 +13,10 @@ from derl.analysis.measures.numbers import signed
 OTHER_NUMBER = "another number in the paper"
 Standing = Literal["explained", "possible", "refuted", "none"]
 STANDINGS: dict[Standing, str] = {
-    "explained": "the published number appears with a reason's option, and so does the paper's other number of the same "
-    "runs (of an average their maximum), and the option changes our number: its mean lies outside our interval, and by "
-    "more than seeds would make (a permutation test over all runs, 5 %); or the "
-    "paper has another for the same setting and ours agrees with that; or it is the luck of five runs: further ones "
-    "agree",
+    "explained": "the published number appears with a reason's option, and so does the paper's other number of the "
+    "same runs (of an average their maximum), and the option changes our number: its mean lies outside our interval, "
+    "and by more than seeds would make (a permutation test over all runs, 5 %); or the paper has another for the same "
+    "setting and ours agrees with that; or it is the luck of five runs: further ones agree",
     "possible": "there is a reason whose option has not been run, or in too few runs to tell",
     "refuted": "every reason that has an option was tested, and none explains it",
     "none": "there is no reason that could be tested",

@@ -80,6 +80,19 @@ def _icm(recipe: str, family: str, task: str) -> Reason:
     )
 
 
+def _plain(name: str, recipes: tuple[str, ...], *further: tuple[str, Setting]) -> Reason:
+    return Reason(
+        name,
+        "The paper's table says that PPO's observations and rewards are not normalised in Hallway. The configuration "
+        "that was published with the code normalises both, for the bonus too and in evaluations by statistics of their "
+        "own, and the recipe does the same.",
+        "possible",
+        recipes,
+        ("Hallway-*",),
+        option=(("normalise_observations", False), ("normalise_rewards", False), *further),
+    )
+
+
 PLAIN_COUNT = ("a2c-count", "ppo-count", "dea2c-count", "dea2c-count-kl", "deppo-count", "dedqn-count")
 """Recipes with Count; Hash-Count was never divided by its increment."""
 
@@ -134,16 +147,9 @@ REASONS: tuple[Reason, ...] = (
         ("deppo-*",),
         option=(("decoupling.stale_segments", False),),
     ),
-    Reason(
-        "PPO's normalisation in Hallway",
-        "The paper's table says that PPO's observations and rewards are not normalised in Hallway. The configuration "
-        "that was published with the code normalises both, for the bonus too and in evaluations by statistics of their "
-        "own, and the recipe does the same.",
-        "possible",
-        ("ppo", "ppo-*"),
-        ("Hallway-*",),
-        option=(("normalise_observations", False), ("normalise_rewards", False)),
-    ),
+    _plain("PPO's normalisation in Hallway", ("ppo", "ppo-count", "ppo-hash-count", "ppo-icm", "ppo-rnd")),
+    # That RIDE counts nothing goes with normalised observations.
+    _plain("PPO's normalisation in Hallway (RIDE)", ("ppo-ride",), ("bonus.counts", "state")),
     Reason(
         "counts not divided by their increment",
         "The paper's code divides the bonus by the increment, so that an increment of 0.01 also makes it 100 times "
