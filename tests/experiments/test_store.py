@@ -68,6 +68,19 @@ def test_a_run_is_entered_once(tmp_path):
     assert store.frame()["return"].to_list() == [0.25]
 
 
+def test_time_per_step_is_that_of_the_quickest_quarter(tmp_path):
+    """A run beside other work, or one that was mostly compiled, does not make the next seem slow."""
+    store = Store(tmp_path)
+    times = {"a2c": [4.0, 1.0, 2.0, 8.0, 16.0], "ppo": [1.0], "a2c-count": [0.0]}
+    for recipe, seconds in times.items():
+        for i, took in enumerate(seconds):
+            steps = 50_000 if recipe == "ppo" else 100_000
+            made = entry(f"{recipe}/{i}", i, recipe)._replace(seconds=took)
+            store.add([made], [frame([0.5]).with_columns(steps=pl.lit(steps))])
+    # The second of five; too few steps tell nothing, and neither does a run that does not say how long it took.
+    assert store.seconds_of() == {("a2c", "DeepSea-5"): pytest.approx(2.0 / 100_000)}
+
+
 def test_all_or_nothing(tmp_path):
     store = Store(tmp_path)
 
