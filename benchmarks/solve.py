@@ -20,11 +20,13 @@ def work(task: str, episodes: int, seeds: list[int], core: int) -> None:
     """Train one core's share: says when it is compiled, waits for the word to go, prints its evaluations."""
     os.sched_setaffinity(0, {core})
     # Only now: XLA makes a thread for every core it sees when it starts.
-    from derl.experiments.cases import Case
+    from derl.training.members import Run
+    from derl.training.recipes import recipe
     from derl.training.trainer import Trainer
 
     def train(length: int) -> pl.DataFrame:
-        runs = Case.of("derl", task).runs(seeds, {"episodes": length})
+        config = recipe("derl", task).with_value("protocol.episodes", length)
+        runs = [Run(seed, {}, config) for seed in seeds]
         return Trainer(runs, cores=1, population_size=len(seeds)).train()
 
     train(20)

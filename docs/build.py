@@ -122,9 +122,8 @@ def progress(judged: list[Verdict]) -> str:
     return (
         f"Five seeds each{f', but for {fewer} numbers of fewer' if fewer else ''}. Of Table 1's {len(judged)} averages "
         f"{len(done)} were run: {counts['consistent']} are consistent with the published ones, {counts['differs']} "
-        f"differ, {standings['explained']} of which are explained; between two sets of our own five seeds about "
-        f"{expected} would, by luck alone "
-        "([all numbers](docs/reproduction/README.md))."
+        f"differ, {standings['explained']} of which are explained. Two sets of five seeds of our own would differ in "
+        f"about {expected}, by luck alone ([all numbers](docs/reproduction/README.md))."
     )
 
 
@@ -149,9 +148,10 @@ def speed_sentence() -> str:
         speed / reference_speed(recipe, task) for recipe, task, speed in fastest.iter_rows() if recipe in REFERENCE
     ]
     return (
-        "Compiled end to end with JAX: whole studies (seeds x hyper-parameters) are one program that trains "
-        f"{min(times):.0f} to {max(times):.0f} times faster than the\n[paper](https://arxiv.org/abs/2107.08966)'s own "
-        "code on a core ([measured](docs/performance.md))."
+        "Compiled end to end with JAX; seeds and hyper-parameters train together in one program. On one core it is "
+        f"{min(times):.0f} to {max(times):.0f} times as fast as the\n[paper](https://arxiv.org/abs/2107.08966)'s own "
+        f"code ([measured](docs/performance.md) for {len(REFERENCE)} of its 18 algorithms, each with as many runs at "
+        "once as suit it best)."
     )
 
 

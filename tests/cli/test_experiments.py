@@ -10,7 +10,9 @@ import pytest
 from rich.console import Console
 
 from cli.commanding import entered, run
+from derl.cli.flags import parsed
 from derl.cli.main import main
+from derl.cli.reproduce import Reproduce
 from derl.cli.sweep import show_returns
 from derl.experiments.cases import Case, case_of
 from derl.experiments.experiment import Experiment, Part, product
@@ -119,8 +121,26 @@ def test_status(done, capsys):
     assert "4 of 4 runs done (100%)\n" in out
     code, out = run(capsys, "status", "table-1", "--store", done / "store")
     assert "0 of 990 runs done (0%); what is left: derl reproduce" in out
+    code, out = run(capsys, "status", "table-1", "--quick", "--only", "a2c", "--store", done / "store")
+    assert "0 of 4 runs done (0%)" in out
     code, out = run(capsys, "report", "--results", done / "store", "--out", done / "report.html")
     assert (code, "derl store export" in out) == (2, True)
+
+
+def test_the_store_finds_a_part_by_the_flags_it_was_run_with(tmp_path, capsys):
+    """Shorter training is other runs: without the flags a store that has all of them seemed empty."""
+    flags = ("--quick", "--only", "DeepSea-10", "a2c", "a2c-count", "--seeds", "1")
+    part = parsed(Reproduce, ["table-1", *flags], "").chosen()[0]
+    assert len(part.cases) == 2
+    for case in part.cases:
+        entered(tmp_path, case, 1)
+    code, out = run(capsys, "status", "table-1", "--store", tmp_path)
+    assert (code, "0 of 990 runs done" in out) == (0, True)
+    code, out = run(capsys, "status", "table-1", *flags, "--store", tmp_path)
+    assert (code, "2 of 2 runs done (100%)" in out) == (0, True)
+    file = tmp_path / "part.parquet"
+    code, out = run(capsys, "store", "export", file, "--experiment", "table-1", *flags, "--store", tmp_path)
+    assert (code, "2 runs written" in out) == (0, True)
 
 
 def test_core_time_is_said_to_be_of_the_runs_that_have_one(tmp_path, capsys):
@@ -243,7 +263,13 @@ def test_what_older_versions_left_is_shown_apart_and_removed(done, tmp_path, cap
     [
         (["sweep"], "needs a file"),
         (["sweep", "nowhere.toml"], "cannot read nowhere.toml"),
+        (["sweep", "table-1"], "derl reproduce table-1"),
         (["status", "tabel-1"], "did you mean table-1"),
+        (["status", "--quick"], "--quick is for an experiment: give its name"),
+        (["status", "table-1", "--only", "DeepSea-10", "Hallway-9-9"], "did you mean"),
+        (["store"], "needs one of: export FILE, import PATH ..., prune"),
+        (["store", "import", __file__, "--quick"], "--quick belongs to derl store export"),
+        (["report"], "name results with --results"),
         (["status", "--store", "nowhere"], "no results in nowhere"),
         (["store", "export", "x.parquet", "--store", "nowhere"], "no results in nowhere"),
         (["store", "import", "nothing.parquet"], "there is no nothing.parquet"),

@@ -22,7 +22,7 @@ def test_a_dry_run_shows_what_would_explain_stored_differences(tmp_path, capsys)
     cell = next(c for c in cells() if c.table == "tab:mean_returns" and any(r.test(c.case) for r in reasons_for(c)))
     asked = ["reproduce", "table-1", "--only", cell.case.recipe, cell.case.task, "--explain", "--dry-run", "--store"]
     code, out = run(capsys, *asked, tmp_path)
-    assert (code, "No number in the store differs" in out) == (0, True)
+    assert (code, "None of these runs is in the store yet" in out) == (0, True)
     entered(tmp_path, cell.case, 5, value=cell.mean + 100.0)
     code, out = run(capsys, *asked, tmp_path)
     assert (code, "5 in the store, 0 left" in out, "Tests of reasons for differences" in out) == (0, True, True)
@@ -55,6 +55,14 @@ def test_what_has_no_table_in_the_paper_shows_its_returns(tmp_path, capsys, monk
     assert "explorer_reward=intrinsic" in text
 
 
+def test_further_seeds_are_not_run_where_the_first_five_are_missing():
+    """They would slip in among the five that decide, and change the verdict."""
+    cell = next(c for c in cells() if (c.row, c.column, c.table) == ("A2C Count", "DeepSea 14", "tab:mean_returns"))
+    parts = [Part((cell.case,), tuple(range(5)))]
+    assert repeating([Verdict(cell, "differs", seeds=5)], parts).cases == (cell.case,)
+    assert repeating([Verdict(cell, "differs", seeds=4)], parts).cases == ()
+
+
 def test_reasons_for_differences_are_tested_by_their_options():
     """A number that differs asks for the runs that would explain it, a consistent one for none."""
     cell = next(c for c in cells() if (c.row, c.column, c.table) == ("PPO Count", "Hallway 10-10", "tab:mean_returns"))
@@ -73,7 +81,7 @@ def test_what_differs_is_repeated_with_further_seeds():
     """The case of a number that differs, once, with the ten seeds that follow its part's."""
     cell = next(c for c in cells() if (c.row, c.column, c.table) == ("PPO Count", "Hallway 10-10", "tab:mean_returns"))
     twice = dataclasses.replace(cell, statistic="maximum")
-    judged = [Verdict(cell, "differs"), Verdict(twice, "differs"), Verdict(cells()[0], "consistent")]
+    judged = [Verdict(cell, "differs", 5), Verdict(twice, "differs", 5), Verdict(cells()[0], "consistent", 5)]
     parts = [Part((cells()[0].case,), (0, 1)), Part((cell.case,), (0, 1, 2, 3, 4))]
     assert repeating(judged, parts).members() == [(cell.case, seed) for seed in range(5, 15)]
     assert repeating(judged, parts, further=2).members() == [(cell.case, 5), (cell.case, 6)]

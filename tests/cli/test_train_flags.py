@@ -49,7 +49,9 @@ def test_a_kind_is_the_part_of_the_recipe_that_has_it(args, recipe, parts):
 
 
 def test_a_bonus_the_own_recipe_is_not_made_for_is_measured_like_its_own():
-    config = parse(["DeepSea-5", "--bonus-kind", "icm"])[1].check()
+    with pytest.raises(DerlError, match="ICM cannot be recomputed"):
+        parse(["DeepSea-5", "--bonus-kind", "icm"])[1].check()
+    config = parse(["DeepSea-5", "--bonus-kind", "icm", "--explorer.no-recompute-bonus"])[1].check()
     assert (type(config.bonus).__name__, config.bonus.normalise) == ("ICM", "recent")
 
 

@@ -13,8 +13,11 @@ from derl.experiments.cases import Case, case_of, parse_setting, setting_text
 from derl.experiments.experiment import Experiment, Part, from_data, product, read_experiment
 from derl.experiments.grids import GRIDS, best_configuration, papers_choice, unlike_the_recipe
 from derl.experiments.identity import config_key
+from derl.experiments.jobs import entry_of
 from derl.experiments.paper import cells
+from derl.experiments.planner import members_of
 from derl.experiments.shortening import evaluations_of, shortened
+from derl.training.members import Run
 from derl.training.recipes import TABLE_1, recipe
 from derl.training.trainer import Trainer
 
@@ -314,8 +317,19 @@ def test_what_is_no_longer_anyway_stays_as_it_is():
 @pytest.mark.parametrize("episodes", [100, 200, 700])
 def test_evaluations_are_counted_as_the_trainer_makes_them(name, task, episodes):
     case = shortened(Case.of(name, task), episodes)
-    trainer = Trainer(case.runs([0]), cores=1)
+    trainer = Trainer([Run(0, {}, case.config())], cores=1)
     assert evaluations_of(case.config()) == len(trainer.evaluations)
+
+
+def test_runs_are_entered_by_the_name_of_what_they_are():
+    """Whoever asked for lambda = 1 first, it is the recipe as it is; of other kinds of parts nobody can tell."""
+
+    def entered(recipe, **changes):
+        (member,) = members_of([(Case.of(recipe, "DeepSea-10", changes), 0)])
+        return entry_of(member).setting
+
+    assert entered("a2c-count", **{"bonus.scale": 1.0, "explorer.gamma": 0.9}) == "explorer.gamma=0.9"
+    assert entered("a2c-count", bonus_kind="icm", **{"bonus.scale": 1.0}) == "bonus.scale=1, bonus_kind=icm"
 
 
 def test_training_too_short_for_its_evaluations_is_refused_with_what_is_enough():

@@ -93,6 +93,26 @@ def test_a_job_that_gets_no_further_is_tried_in_halves(tmp_path, monkeypatch):
     assert not folder.exists()
 
 
+def test_after_an_error_a_job_is_tried_once_more_from_its_checkpoint(tmp_path):
+    """Memory may have been short for a moment: hours of all its runs are not thrown away at once."""
+    sweep = Sweep(experiment(), tmp_path, workers=1)
+    (job,) = sweep.waiting
+    folder = begin(tmp_path, job, 0.5)
+    sweep.waiting = []
+    sweep._failed(job, "out of memory")
+    assert sweep.waiting == [job]
+    assert (folder / "checkpoint.safetensors").exists()
+    sweep.waiting = []
+    sweep._failed(job, "out of memory")
+    assert [len(half.members) for half in sweep.waiting] == [1, 1]
+    # A half has nothing saved yet: it is not tried twice from its beginning.
+    half = sweep.waiting.pop()
+    sweep.waiting = []
+    sweep._failed(half, "out of memory")
+    assert (sweep.waiting, list(sweep.failed)) == ([], [half.members[0].key])
+    sweep._end()
+
+
 def test_before_a_run_is_given_up_it_is_tried_from_its_beginning(tmp_path):
     """Its checkpoint may be the reason, in a way that no checksum tells."""
     sweep = Sweep(experiment(1), tmp_path, workers=1)

@@ -56,6 +56,11 @@ class Bonus(eqx.Module, Generic[State]):
         return None
 
     @property
+    def recomputable(self) -> bool:
+        """Whether it can say what remembered transitions would be rewarded with now: `current` is its own."""
+        return type(self).current is not Bonus.current
+
+    @property
     def needs_resets(self) -> bool:
         """Whether it looks at the state after a reset, which remembered transitions do not know."""
         return False

@@ -17,7 +17,11 @@ from derl.training.seeds import check_seeds, count_seeds
 STORE = Path(os.environ.get("DERL_STORE") or "derl-store")
 """The folder of results that sweeps use if they are given none."""
 Command = TypeVar("Command")
-Task = Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="TASK")]
+Task = Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="TASK", help_behavior_hint="(required)")]
+ExperimentFile = Annotated[
+    tyro.conf.Positional[Path], tyro.conf.arg(metavar="FILE.toml", help_behavior_hint="(required)")
+]
+ExperimentName = Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="NAME", help_behavior_hint="(required)")]
 RunPath = Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="RUN")]
 
 COLOURS = re.compile(r"\x1b\[[0-9;]*m")

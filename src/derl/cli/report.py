@@ -36,6 +36,9 @@ class Report:
         """Read, and write the page."""
         require(self.evaluations >= 1, f"--evaluations must be at least 1, not {self.evaluations}")
         require(not self.out.is_dir(), f"{self.out} is a folder; give the name of a file")
+        missing = next((path for path in self.results if not path.exists()), None)
+        where = "name results with --results FILE.parquet (of a store: derl store export FILE.parquet)"
+        require(missing is None, f"there is no {missing}; {where}")
         whole = read_results(self.results)
         frame = newest(whole)
         left_out = whole["run"].n_unique() - frame["run"].n_unique()

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import polars as pl
-import tyro
 
 from derl.analysis.claims.selection import choices
 from derl.analysis.pages.beyond import write_beyond
@@ -20,11 +19,11 @@ from derl.analysis.published.tables import TABLES
 from derl.analysis.published.verdicts import FURTHER, Verdict, count_outcomes, verdicts
 from derl.analysis.report import Facts, write_report
 from derl.cli.display import console
-from derl.cli.flags import parsed
+from derl.cli.flags import ExperimentName, parsed
 from derl.cli.modules import imported_modules
 from derl.cli.sweep import Running, complain, run_experiment, show_returns
 from derl.core.errors import require
-from derl.experiments.builtin import EXPERIMENTS, QUICK_EPISODES, experiment, quick
+from derl.experiments.builtin import EXPERIMENTS, QUICK_EPISODES, experiment
 from derl.experiments.cases import Case
 from derl.experiments.experiment import Experiment
 from derl.experiments.machine import check_output
@@ -40,10 +39,11 @@ Names = dict[Case, list[Case]]
 class Reproduce(Running):
     """Run one of the paper's experiments and put its numbers beside the published ones."""
 
-    name: tyro.conf.Positional[str] = ""
+    name: ExperimentName = ""
     """The experiment: table-1, lambda, decay, pure-exploration, kl, grid-search or beyond."""
     quick: bool = False
-    """A small version: every algorithm, but two tasks, two seeds, few values and 2,000 episodes."""
+    """A small version: every algorithm, but two tasks at most (the second for those with Count or no bonus), two
+    seeds, few values and 2,000 episodes."""
     explain: bool = False
     """Run what differs with further seeds, and what still differs with the options that test the known reasons."""
     further: int = FURTHER
@@ -53,17 +53,14 @@ class Reproduce(Running):
 
     def chosen(self) -> tuple[Experiment, Names]:
         """The experiment to run, and for each of its cases the paper's: the same, but for the length of training."""
-        whole = experiment(self.name).narrowed(only=self.only)
-        require(self.episodes is None or self.episodes >= 1, f"--episodes must be at least 1, not {self.episodes}")
+        chosen = self.narrow(experiment(self.name), self.quick)
         episodes = self.episodes or (QUICK_EPISODES if self.quick else None)
-        small = quick(whole, episodes or QUICK_EPISODES) if self.quick else whole.narrowed(episodes=episodes)
         names: Names = {}
-        for case in whole.cases:
+        for case in experiment(self.name).cases:
             names.setdefault(case if episodes is None else shortened(case, episodes), []).append(case)
         if episodes is not None:
             # Only runs with all evaluations are judged: told now, not after they are made.
-            check_evaluations((names[case][0] for case in small.cases), episodes)
-        chosen = small.narrowed(seeds=self.other_seeds())
+            check_evaluations((names[case][0] for case in chosen.cases), episodes)
         require(len(chosen.members()) > 0, f"{self.name}: nothing is left of it with these options")
         return chosen, names
 
@@ -119,7 +116,10 @@ def show_explaining(command: Reproduce, chosen: Experiment, names: Names) -> Non
     frame = frame_of(Store(command.store, read_only=True), members, names) if is_store(command.store) else None
     judged = [] if frame is None or len(frame) == 0 else verdicts(frame)
     console.print()
-    if not any(verdict.outcome == "differs" for verdict in judged):
+    if not judged:
+        text = "None of these runs is in the store yet: what --explain adds depends on what they make"
+        console.print(text, soft_wrap=True)
+    elif not any(verdict.outcome == "differs" for verdict in judged):
         console.print("No number in the store differs", soft_wrap=True)
     for tests in (repeating(judged, chosen.parts, command.further), explaining(judged, chosen.parts)):
         if tests.cases:

@@ -12,7 +12,7 @@ from rich.table import Table
 
 from derl.cli.display import compact, console, counted, duration, show_table
 from derl.cli.flags import STORE, parsed
-from derl.experiments.builtin import find_experiment
+from derl.cli.selection import StoredSelection
 from derl.experiments.experiment import Experiment
 from derl.experiments.jobs import begun_jobs, job_folder
 from derl.experiments.planner import Member, members_of
@@ -22,7 +22,7 @@ from derl.training.version import ENGINE
 
 
 @dataclasses.dataclass(frozen=True)
-class Status:
+class Status(StoredSelection):
     """Show what is in the store."""
 
     experiment: tyro.conf.Positional[str | None] = None
@@ -93,7 +93,7 @@ def show_experiment(whole: Experiment, members: Sequence[Member], stored: Set[st
 def main(args: list[str]) -> None:
     """Show the store, or an experiment's share of it."""
     command = parsed(Status, args, "derl status")
-    chosen = None if command.experiment is None else find_experiment(command.experiment)
+    chosen = command.found(command.experiment)
     store = Store(command.store, read_only=True)
     stored, keys = store.keys(), None
     if chosen is None:

@@ -12,8 +12,8 @@ from derl.analysis.published.explaining import explaining, repeating
 from derl.analysis.published.verdicts import verdicts
 from derl.cli.display import console, counted, duration
 from derl.cli.flags import STORE, parsed
+from derl.cli.selection import StoredSelection
 from derl.core.errors import require
-from derl.experiments.builtin import find_experiment
 from derl.experiments.exchange import export, exported_runs, trained_runs
 from derl.experiments.planner import members_of, results_of
 from derl.experiments.pruning import leftovers, prune
@@ -22,7 +22,7 @@ from derl.training.folder import CONFIG
 
 
 @dataclasses.dataclass(frozen=True)
-class StoreCommand:
+class StoreCommand(StoredSelection):
     """Write results to a Parquet file, take them in from files and run folders, or remove those of older versions."""
 
     action: tyro.conf.Positional[Literal["export", "import", "prune"]]
@@ -32,7 +32,8 @@ class StoreCommand:
     store: Path = STORE
     """The folder of results."""
     experiment: str | None = None
-    """Export only the runs of this experiment (a name, or a file), with those that `--explain` made for it."""
+    """Export only the runs of this experiment (a name, or a file), with those that `--explain` made for it; with
+    --quick, --episodes, --only and --seeds, of the part that was run with these."""
     columns: tuple[str, ...] = ()
     """Export only these metrics beside what names a run and its returns, for a smaller file: coverage kl ..."""
     dry_run: bool = False
@@ -41,10 +42,12 @@ class StoreCommand:
 
 def main(args: list[str]) -> None:
     """Export, import or prune."""
+    require(len(args) > 0, "derl store needs one of: export FILE, import PATH ..., prune")
     command = parsed(StoreCommand, args, "derl store")
     only = {
         "experiment": ("export", command.experiment is not None),
         "columns": ("export", len(command.columns) > 0),
+        **{flag: ("export", bool(getattr(command, flag))) for flag in ("quick", "episodes", "only", "seeds")},
         "dry-run": ("prune", command.dry_run),
     }
     for flag, (action, given) in only.items():
@@ -56,7 +59,7 @@ def export_runs(command: StoreCommand) -> None:
     """Write a file."""
     require(len(command.paths) == 1, "derl store export takes one file to write")
     store = Store(command.store, read_only=True)
-    chosen = None if command.experiment is None else find_experiment(command.experiment)
+    chosen = command.found(command.experiment)
     members = None
     if chosen is not None:
         members = members_of(chosen.members())

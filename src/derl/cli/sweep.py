@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import polars as pl
-import tyro
 from rich.console import Group
 from rich.live import Live
 from rich.markup import escape
@@ -16,29 +15,26 @@ from rich.text import Text
 
 from derl.analysis.measures.curves import summarise
 from derl.cli.display import GAP, Field, ProgressLine, compact, console, counted, duration, show_table, spread, value
-from derl.cli.flags import STORE, parse_seeds, parsed
+from derl.cli.flags import STORE, ExperimentFile, parsed
 from derl.cli.modules import imported_modules
+from derl.cli.selection import Selection
 from derl.core.errors import require
+from derl.experiments.builtin import EXPERIMENTS
 from derl.experiments.cases import parse_setting, setting_text
 from derl.experiments.experiment import Experiment, read_experiment
 from derl.experiments.planner import results_of
 from derl.experiments.remaining import Plan, finished, make_plan
 from derl.experiments.store import Store
 from derl.experiments.sweep import Sweep, SweepProgress
+from derl.training.loop import ignores_lambda
 
 
 @dataclasses.dataclass(frozen=True)
-class Running:
+class Running(Selection):
     """How to run an experiment, and which part of it."""
 
     store: Path = STORE
     """The folder of results; the environment variable DERL_STORE changes the default."""
-    seeds: str | None = None
-    """Other seeds than the experiment's: how many (0, 1, ...), or which: 3,7,11."""
-    episodes: int | None = None
-    """Train for at most so many episodes, with as many evaluations: rounded down to a multiple of their number."""
-    only: tuple[str, ...] = ()
-    """Only these tasks, recipes or settings: DeepSea-10 dea2c-count bonus.scale=0.1; as-is: what changes nothing."""
     workers: int | None = None
     """Worker processes; by default one per core."""
     checkpoint_seconds: float = 60.0
@@ -46,21 +42,12 @@ class Running:
     dry_run: bool = False
     """Only show what would run, and how long it should take."""
 
-    def narrow(self, experiment: Experiment) -> Experiment:
-        """The part of an experiment these flags ask for."""
-        require(self.episodes is None or self.episodes >= 1, f"--episodes must be at least 1, not {self.episodes}")
-        return experiment.narrowed(seeds=self.other_seeds(), episodes=self.episodes, only=self.only)
-
-    def other_seeds(self) -> list[int] | None:
-        """The seeds that were asked for, if any."""
-        return None if self.seeds is None else parse_seeds(self.seeds)
-
 
 @dataclasses.dataclass(frozen=True)
 class SweepCommand(Running):
     """Run an experiment of your own, described in a TOML file."""
 
-    spec: tyro.conf.Positional[Path] = Path()
+    spec: ExperimentFile = Path()
     """The file: tasks, recipes, seeds and values to vary; see docs/experiments."""
 
 
@@ -131,6 +118,9 @@ def run_experiment(experiment: Experiment, running: Running, modules: tuple[str,
     """Run what is left of an experiment, and tell how many runs failed; None if it was only to be shown."""
     every = running.checkpoint_seconds
     require(every >= 0, f"--checkpoint-seconds must not be negative, it is {every}")
+    for recipe in recipes_without_lambda(experiment):
+        note = f"bonus.scale changes nothing for {recipe}: its bonus is divided by its own recent size"
+        console.print(f"{note}; all values of it are one run", soft_wrap=True)
     if running.dry_run:
         show_plan(experiment, make_plan(experiment, running.store, running.workers))
         return None
@@ -165,6 +155,13 @@ def run_experiment(experiment: Experiment, running: Running, modules: tuple[str,
     return sweep.plan, len(failed)
 
 
+def recipes_without_lambda(experiment: Experiment) -> list[str]:
+    """The recipes of which an experiment changes lambda where it has no effect."""
+    scaled = (case for case in experiment.cases if "bonus.scale" in dict(case.changes))
+    configs = ((case.recipe, case.config()) for case in scaled)
+    return list(dict.fromkeys(name for name, made in configs if ignores_lambda(made.explorer_reward, made.bonus)))
+
+
 def complain(failed: int) -> None:
     """End with an error if runs failed, after everything that could be done was done."""
     require(failed == 0, f"{counted(failed, 'run')} failed; derl status says why")
@@ -174,6 +171,9 @@ def main(args: list[str]) -> None:
     """Run the experiment of a file and print a table of its returns."""
     command = parsed(SweepCommand, args, "derl sweep")
     require(command.spec != Path(), "derl sweep needs a file that describes the experiment; see docs/experiments")
+    name = str(command.spec)
+    built_in = name in EXPERIMENTS and not command.spec.exists()
+    require(not built_in, f"{name} is one of the built-in experiments: derl reproduce {name}")
     experiment = command.narrow(read_experiment(command.spec)).check()
     done = run_experiment(experiment, command, imported_modules())
     if done is None:

@@ -11,7 +11,6 @@ import numpy as np
 from derl.core.errors import DerlError, require
 from derl.training.config import Config
 from derl.training.idle import check_idle
-from derl.training.members import Run
 from derl.training.recipes import recipe as make_recipe
 from derl.training.recipes import with_parts
 
@@ -43,9 +42,9 @@ class Case:
         """The changes as text, for tables and files; empty for the recipe as it is."""
         return setting_text(dict(self.changes))
 
-    def config(self, env_options: Mapping[str, Any] | None = None) -> Config:
+    def config(self) -> Config:
         """The whole configuration."""
-        config = make_recipe(self.recipe, self.task, **(env_options or {}))
+        config = make_recipe(self.recipe, self.task)
         changes: dict[str, Any] = dict(self.changes)
         # Parts first: their kinds decide which settings there are.
         kinds = {part: changes.pop(f"{part}_kind") for part in PARTS if f"{part}_kind" in changes}
@@ -55,14 +54,6 @@ class Case:
         for path, value in changes.items():
             config = config.with_value(path, value)
         return config
-
-    def runs(self, seeds: Iterable[int], protocol: Mapping[str, int] | None = None) -> list[Run]:
-        """A run for every seed. `protocol` overrides how long to train and how to evaluate."""
-        config = self.config()
-        for name, value in (protocol or {}).items():
-            config = config.with_value(f"protocol.{name}", value)
-        values: Any = dict(self.changes)
-        return [Run(seed, values, config) for seed in seeds]
 
 
 def plain_value(value: Any) -> Any:

@@ -12,10 +12,12 @@ from derl.envs import make
 from derl.experiments.cases import Case, Setting, check_case, check_changes, check_value, plain_value
 from derl.experiments.choosing import chooser
 from derl.experiments.shortening import shortened
+from derl.training.config import Protocol
 from derl.training.recipes import RECIPES
 from derl.training.seeds import check_seeds, count_seeds
 
 KNOWN = ("name", "title", "tasks", "recipes", "seeds", "vary", "set", "protocol", "parts")
+PROTOCOL = tuple(field.name for field in dataclasses.fields(Protocol))
 PART = ("tasks", "recipes", "seeds", "vary", "set", "protocol")
 
 
@@ -124,6 +126,7 @@ def from_data(data: Mapping[str, Any], name: str) -> Experiment:
     data = _plain(data)
     for key in data:
         if key not in KNOWN:
+            require(key not in PROTOCOL, f"{key} belongs to the protocol: write it below [protocol]")
             raise UnknownNameError("entry of the experiment", key, KNOWN)
     shared = {key: value for key, value in data.items() if key in PART}
     parts = data.get("parts", [{}])

@@ -14,6 +14,7 @@ from derl.core.errors import DerlError, UnknownNameError
 from derl.core.files import write_atomically
 from derl.experiments.cases import Case
 from derl.experiments.identity import run_key
+from derl.experiments.paper import normal_form
 from derl.experiments.planner import Job, Member
 from derl.experiments.store import Entry, Store
 from derl.training.checkpoint import read_metadata
@@ -66,7 +67,7 @@ def read_job(folder: Path) -> Job:
     return from_data(json.loads((folder / DESCRIPTION).read_text()))
 
 
-def tidy(store: Path, kept: Set[str], stored: Set[str]) -> None:
+def tidy(store: Path, stored: Set[str]) -> None:
     """Remove the traces of jobs that nobody will resume, because all their runs are in the store.
 
     Nothing else: what cannot be read may be from another version, which `derl store prune` is for, or not a job at all.
@@ -76,7 +77,7 @@ def tidy(store: Path, kept: Set[str], stored: Set[str]) -> None:
             job = read_job(folder)
         except UNREADABLE:
             continue
-        if folder.name == job.name and folder.name not in kept and all(m.key in stored for m in job.members):
+        if folder.name == job.name and all(m.key in stored for m in job.members):
             shutil.rmtree(folder, ignore_errors=True)
 
 
@@ -99,8 +100,8 @@ def outdated_jobs(store: Path) -> list[Path]:
 
 
 def entry_of(member: Member, seconds: float = 0.0) -> Entry:
-    """How a run is entered in the store."""
-    case = member.case
+    """How a run is entered in the store: lambda = 1 is the recipe as it is, whoever asked for it first."""
+    case = normal_form(member.case.recipe, member.case.task, dict(member.case.changes))
     return Entry(member.key, case.recipe, case.task, case.setting, member.seed, ENGINE, seconds)
 
 

@@ -115,7 +115,12 @@ def constraint(task: str) -> tuple[float, float]:
 
 
 def normal_form(recipe: str, task: str, changes: dict[str, Setting]) -> Case:
-    """The case without changes that change nothing, so that equal runs are one case wherever they appear."""
+    """The case without changes that change nothing, so that equal runs are one case wherever they appear.
+
+    With parts of other kinds the case stays as it is: they decide which settings there are.
+    """
+    if any(path.endswith("_kind") for path in changes):
+        return Case.of(recipe, task, changes)
     default = Case.of(recipe, task).config()
     kept = {path: value for path, value in changes.items() if default.with_value(path, value) != default}
     return Case.of(recipe, task, kept)

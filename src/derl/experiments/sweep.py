@@ -78,6 +78,8 @@ class Sweep:
         """By job: how often it was tried without getting further, and how far that is."""
         self.anew: set[str] = set()
         """Single runs that were tried again from their beginning."""
+        self.resumed: set[str] = set()
+        """Jobs that were tried again from their checkpoint, after an error."""
         self.idle_deaths = 0
         self.unsaved = ""
         self.failed: dict[str, str] = {}
@@ -148,7 +150,7 @@ class Sweep:
         elif "error" in message and job is not None:
             # If nothing can be written the next job would fail as well, and what is saved of this one is worth keeping.
             require(not message.get("unsaved"), f"{message['error']}; the same command continues from here")
-            self._retry(job, message["error"])
+            self._failed(job, message["error"])
         else:
             self.idle_deaths = 0
         worker.ready, worker.job, worker.steps, worker.begun_at = True, None, 0, 0
@@ -167,6 +169,15 @@ class Sweep:
         for worker in self.workers:
             if worker.ready and worker.job is None and self.waiting:
                 worker.give(self.waiting.pop(0))
+
+    def _failed(self, job: Job, error: str) -> None:
+        """A job ended with an error: where it was saved on the way it is tried once more from there, for the machine
+        may have been out of memory."""
+        if job.name in self.resumed or not share_done(self.path, job):
+            self._retry(job, error)
+            return
+        self.resumed.add(job.name)
+        self.waiting.insert(0, job)
 
     def _retry(self, job: Job, error: str) -> None:
         """Try the runs of a job that cannot be done in two halves: one of them, or all together, may be at fault."""
@@ -213,7 +224,7 @@ class Sweep:
         self.failed |= {member.key: error for member in job.members}
 
     def _tidy(self) -> None:
-        tidy(self.path, {job.name for job in self.plan.jobs}, self.store.keys())
+        tidy(self.path, self.store.keys())
 
     def progress(self) -> SweepProgress:
         """How far it is."""

@@ -162,6 +162,11 @@ class Config:
             "turn it off (--decoupling.no-stale-segments)",
         )
         require(
+            not self.explorer.recomputes or self.bonus.recomputable,
+            f"{type(self.bonus).__name__} cannot be recomputed for remembered steps: use count, hash-count or rnd, or "
+            "switch explorer.recompute_bonus off (--explorer.no-recompute-bonus)",
+        )
+        require(
             not (self.explorer.recomputes and self.bonus.needs_resets),
             "an explorer that recomputes its bonus keeps no successor after a reset: set bonus.looks to successor or "
             "state",

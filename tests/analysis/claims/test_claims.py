@@ -15,7 +15,7 @@ from derl.analysis.claims.improvement import improvements
 from derl.analysis.claims.paper import STATEMENTS, claim_frame, claims, in_words, overall
 from derl.analysis.claims.sensitivity import published_values, sweep, swept_case
 from derl.analysis.measures.aggregates import Estimate
-from derl.analysis.measures.effects import Effect, average_effect, mean_effect
+from derl.analysis.measures.effects import Effect, average_effect, maximum_effect, mean_effect
 from derl.analysis.measures.frames import Results
 from derl.analysis.pages.claims import improvement_table
 from derl.experiments.builtin import QUICK_EPISODES, experiment, quick
@@ -76,6 +76,24 @@ def sensitive_frame(recipe: str, low: float, high: float, noise: float = 0.01) -
 def finding(task: str, value: float, published: float | None = None, *, known: bool = True) -> Finding:
     effect = Effect(value, np.full(10, value)) if known else None
     return Finding("score", f"{task} {value}", effect, 0.5, "above", published, task=task)
+
+
+@pytest.mark.parametrize("runs", [3, 5])
+def test_few_runs_vary_as_much_as_others_would(runs):
+    """The variance of a mean of n runs is s^2 / n, with n - 1 in s^2: a plain bootstrap has n, and is too sure."""
+    case, levels = Case.of("a2c", "DeepSea-10"), np.linspace(0, 0.99, runs)
+    effect = average_effect(Results(frame_of({case: [[x] * 4 for x in levels]})), case, 4)
+    assert effect.draws.std() == pytest.approx(np.std(levels / 0.99, ddof=1) / np.sqrt(runs), rel=0.03)
+    assert effect.draws.mean() == pytest.approx(0.5, abs=0.02)
+
+
+def test_a_maximum_lies_within_its_interval():
+    """The best of many drawn means is above the mean of any: the interval had left its own estimate out."""
+    rng, case = np.random.default_rng(0), Case.of("a2c", "DeepSea-10")
+    for _ in range(10):
+        rows = np.clip(0.4 + 0.3 * rng.normal(size=(10, 100)), 0, 1)
+        found = maximum_effect(Results(frame_of({case: rows})), case, 100).estimate()
+        assert found.low < found.value < found.high
 
 
 def test_every_task_counts_the_same_and_contradictions_are_told():
@@ -229,6 +247,35 @@ def test_three_runs_tell_about_deviations_only_together():
     alone = [c for c in tests if c.number == 4 and "deviation" in c.measure and not c.overall]
     assert len(alone) == 4
     assert {(c.outcome, "too few runs to judge alone" in c.words) for c in alone} == {("not enough data", True)}
+
+
+@pytest.mark.parametrize(("runs", "outcome"), [(3, "holds"), (5, "mixed")])
+def test_what_cannot_be_judged_alone_contradicts_nothing(monkeypatch, runs, outcome):
+    """Three runs against three can be dealt in 20 ways, too few to judge one case: it does not make the whole mixed."""
+    gaps = iter([-0.4, -0.4, -0.4, 0.06])
+
+    def gap(*_):
+        value = next(gaps)
+        return Effect(value, np.linspace(value - 0.05, value + 0.05, 1000))
+
+    monkeypatch.setattr("derl.analysis.claims.constraints.deviation_gap", gap)
+    frame = together(variants_of("DeepSea-10", runs), variants_of("Hallway-20-20", runs, seed=1))
+    (whole,) = [f for f in closeness(Results(frame), 100) if f.measure.startswith("deviation") and f.overall]
+    assert outcome_of(whole) == outcome
+
+
+def test_constraints_are_judged_where_the_paper_tested_them():
+    """One column of the tables about sensitivity has no setting of the bonus, in a task of its own."""
+    frame = together(variants_of("DeepSea-10", 3), variants_of("Hallway-10-10", 5, seed=1))
+    assert {f.task for f in closeness(Results(frame), 100)} == {"", "DeepSea-10"}
+    assert {f.task for f in exploration(Results(frame), 100)} == {"", "DeepSea-10"}
+
+
+def test_what_is_missing_is_named():
+    """Results without a column are not results of one run."""
+    frame = variants_of("DeepSea-10", 3)
+    (kl, *_) = [f for f in closeness(Results(frame.drop("kl")), 100) if not f.overall]
+    assert (kl.effect, kl.lacks) == (None, "no kl in these results")
 
 
 def test_the_quick_version_has_what_the_claims_about_constraints_compare():

@@ -84,6 +84,17 @@ def test_the_largest_of_many_savings_is_less_certain_than_one():
     assert largest_of(found).subject == "largest of 3 tasks, c"
 
 
+def test_the_largest_saving_is_that_of_the_task_it_names():
+    def saving(task, value, spread):
+        draws = value + spread * np.linspace(-1, 1, 1000)
+        return Finding("share of episodes saved", task, Effect(value, draws), 0.0, "above")
+
+    whole = largest_of([saving("A", 0.45, 0.01), saving("B", 0.6, 0.5)])
+    assert whole.subject == "largest of 2 tasks, A"
+    assert whole.effect.value == 0.45
+    assert whole.effect.low < 0.45 < 1.0 < whole.effect.high
+
+
 def test_what_the_page_says_is_the_rule():
     """The interval decides about 40 % as about everything else: 0.5 is not enough if it may be 0.1."""
     ours, theirs = runs_from(30, 30, 20, 30, 55, 30, 55, 30, 30, 30), runs_from(*[60] * 10)

@@ -41,6 +41,17 @@ def test_a_last_evaluation_that_comes_sooner_is_not_short():
     assert trained_for_less(Results(frame_of({Case.of("a2c-count", "DeepSea-10"): [[0.0]]}, 500))) != ""
 
 
+def test_training_that_ends_with_a_whole_iteration_is_not_short():
+    """An iteration of PPO is 40 steps, four episodes: a sweep of 50 episodes ends at 48, and took all claims away."""
+    short = Case.of("ppo-count", "DeepSea-10", {"protocol.episodes": 50, "protocol.evaluate_every": 10})
+    frame = frame_of({short: [[0.0] * 5]}, 10).with_columns(pl.col("episodes").clip(None, 48))
+    assert trained_for_less(Results(frame)) == ""
+    assert trained_for_less(Results(frame.with_columns(pl.col("episodes").clip(None, 44)))) != ""
+    # What somebody calls his own promises nothing about the paper.
+    own = frame.with_columns(pl.col("episodes").clip(None, 10), task=pl.lit("DeepSea-5"))
+    assert trained_for_less(Results(own)) == ""
+
+
 def test_recipes_that_are_evaluated_more_often_are_not_short():
     """Two runs of the own recipe among the paper's took every claim away."""
     own = Results(frame_of({Case.of("derl", "DeepSea-10"): [[0.9] * 200] * 2}, 10))

@@ -4,14 +4,14 @@ import dataclasses
 from collections.abc import Iterator
 
 from derl.analysis.claims.divergence import RECIPE, Group, Variant, main_groups
-from derl.analysis.claims.findings import ONE_RUN, SOLVED, Finding, with_whole
+from derl.analysis.claims.findings import SOLVED, Finding, contradictions, with_whole
 from derl.analysis.claims.returns import lack_of, narrower
 from derl.analysis.claims.sensitivity import KINDS, sweep
 from derl.analysis.measures.effects import Effect, average_effect, maximum_effect
 from derl.analysis.measures.frames import Results
 from derl.analysis.measures.spreads import can_tell, deviation_gap
 from derl.experiments.cases import Case
-from derl.experiments.paper import REWARDS, SENSITIVITY_TASKS, constraint, row_name
+from derl.experiments.paper import KL_TASKS, REWARDS, SENSITIVITY_TASKS, constraint, row_name
 
 KL = "KL divergence with constraints minus without"
 DEVIATION = "deviation of returns over runs with constraints minus without"
@@ -29,11 +29,11 @@ def closeness(results: Results, evaluations: int) -> list[Finding]:
         subject = f"{row_name(RECIPE)} on {group.task}, {_reward(reward)}"
         kl, gap, alone, length, lacks = None, None, "", _length(group, evaluations), NOT_BOTH
         if plain in group.cases and tied in group.cases:
-            lacks = ONE_RUN
             cases = group.cases[tied], group.cases[plain]
             kl = _kl_gap(results, *cases, length)
             gap = deviation_gap(results, *cases, length)
-            alone = "" if can_tell(*(len(results.lengths(case)) for case in cases)) else ALONE
+            alone = "" if can_tell(*(_finished(results, case, length) for case in cases)) else ALONE
+            lacks = " and ".join(dict.fromkeys(lack_of(results, case, length, "kl") for case in cases))
         divergence.append(Finding(KL, subject, kl, 0.0, "below", task=group.task, lacks=lacks))
         deviation.append((Finding(DEVIATION, subject, gap, 0.0, "below", task=group.task, lacks=lacks), alone))
     # Where nothing was run the claim is still listed.
@@ -41,7 +41,14 @@ def closeness(results: Results, evaluations: int) -> list[Finding]:
     deviation = deviation or [(Finding(DEVIATION, row_name(RECIPE), None, 0.0, "below"), "")]
     whole, *_ = with_whole([finding for finding, _ in deviation])
     single = [dataclasses.replace(finding, too_few=alone) for finding, alone in deviation]
+    # Together they can be judged, but what cannot be judged alone contradicts nothing.
+    whole = dataclasses.replace(whole, mixed=contradictions(dataclasses.replace(whole, mixed=""), single))
     return [*with_whole(divergence), whole, *single]
+
+
+def _finished(results: Results, case: Case, evaluations: int) -> int:
+    runs = results.finished(case, evaluations=evaluations)
+    return 0 if runs is None else len(runs)
 
 
 def _length(group: Group, evaluations: int) -> int:
@@ -50,7 +57,12 @@ def _length(group: Group, evaluations: int) -> int:
 
 
 def _rewards(results: Results) -> Iterator[tuple[Group, str]]:
-    return ((group, reward) for group in main_groups(results) for reward in REWARDS)
+    return ((group, reward) for group in _groups(results) for reward in REWARDS)
+
+
+def _groups(results: Results) -> list[Group]:
+    """Those of the experiment with constraints. One value of the sensitivity experiments is like them, elsewhere."""
+    return [group for group in main_groups(results) if group.task in KL_TASKS]
 
 
 def _reward(reward: str) -> str:
@@ -84,14 +96,14 @@ def constrained_robustness(results: Results, evaluations: int) -> list[Finding]:
 def exploration(results: Results, evaluations: int) -> list[Finding]:
     """How good exploiters become whose explorers never saw extrinsic rewards."""
     best, beyond = [], []
-    for group in main_groups(results):
+    for group in _groups(results):
         length = _length(group, evaluations)
         for alphas in ((0.0, 0.0), constraint(group.task)):
             case = group.cases.get(Variant(*alphas, "intrinsic"))
             words = "constraints" if any(alphas) else "no constraints"
             subject = f"{row_name(RECIPE)} on {group.task}, {words}"
             top = None if case is None else maximum_effect(results, case, length)
-            lacks = "not run" if case is None else lack_of(results, case, length)
+            lacks = "not run" if case is None else lack_of(results, case, length, "explorer_return")
             best.append(Finding(BEST, subject, top, SOLVED, "above", task=group.task, lacks=lacks))
             pair = [
                 None if case is None else average_effect(results, case, length, column)

@@ -105,7 +105,7 @@ def with_whole(findings: Sequence[Finding], subject: str = "all") -> list[Findin
         note=f"Mean of {len(there)} of {len(findings)} cases." if there else "",
         lacks="" if there else _why_none(findings),
     )
-    return [dataclasses.replace(whole, mixed=_contradictions(whole, there)), *findings]
+    return [dataclasses.replace(whole, mixed=contradictions(whole, there)), *findings]
 
 
 def _by_task(findings: Sequence[Finding]) -> list[list[Finding]]:
@@ -132,7 +132,7 @@ def _why_none(findings: Sequence[Finding]) -> str:
     return "no case has been run more than once" if once else "no case has been run"
 
 
-def _contradictions(whole: Finding, there: Sequence[Finding]) -> str:
+def contradictions(whole: Finding, there: Sequence[Finding]) -> str:
     """How many cases say the opposite of the whole, if it is more than chance would make."""
     own = outcome_of(whole)
     decided = [outcome for outcome in map(outcome_of, there) if outcome != "not enough data"]

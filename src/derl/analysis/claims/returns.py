@@ -129,9 +129,13 @@ def _higher(ours: Sweep, theirs: Sweep) -> Finding:
     )
 
 
-def lack_of(results: Results, case: Case, evaluations: int) -> str:
-    """Why a case has no interval."""
-    return "not run" if single_average(results, case, evaluations) is None else ONE_RUN
+def lack_of(results: Results, case: Case, evaluations: int, column: str = "return") -> str:
+    """Why a case has no interval, also of another column that would be needed."""
+    if results.finished(case, evaluations=evaluations) is None:
+        return "not run"
+    if single_average(results, case, evaluations) is not None:
+        return ONE_RUN
+    return f"no {column} in these results" if results.finished(case, column, evaluations) is None else "runs failed"
 
 
 def _in_common(ours: Sweep, theirs: Sweep) -> str:

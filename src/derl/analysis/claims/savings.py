@@ -3,8 +3,9 @@
 In each task the best of six decoupled recipes is compared with all twelve baselines. Which recipe that is, is chosen by
 every other run and measured with the remaining ones, and the other way round: a maximum over the numbers it was chosen
 by would be larger than the truth. Baselines need no choosing: whichever is the quickest in a draw of the runs is the
-one to beat, which can only make a saving smaller. The whole is the largest saving of all tasks. Its interval is from
-the highest lower to the highest upper end of theirs, which are wider the more tasks there are (Bonferroni).
+one to beat, which can only make a saving smaller. The whole is the saving of the task that is surest to save most,
+the one with the highest lower end. Its interval is from there to the highest upper end of all tasks, which are wider
+the more tasks there are (Bonferroni).
 
 A saving is that of the episodes until a mean curve *holds* 90 % of what the baseline that ends highest ends with. Who
 ends with less than that baseline never does. It is not judged
@@ -60,7 +61,8 @@ def largest_of(found: Sequence[Finding]) -> Finding:
     level = 1 - (1 - LEVEL) / len(judged)
     ends = {f.subject: f.effect.estimate(level) for f in judged if isinstance(f.effect, Effect)}
     largest = max(judged, key=lambda f: ends[f.subject].low)
-    effect = Estimate(*(max(estimate[k] for estimate in ends.values()) for k in range(3)))
+    low, high = (max(getattr(estimate, end) for estimate in ends.values()) for end in ("low", "high"))
+    effect = Estimate(ends[largest.subject].value, low, high)
     # One task is enough to show that it happens, but not to show that it never does.
     few = "" if effect.low > SAVING or 2 * len(judged) >= len(found) else TOO_FEW_CASES
     subject = f"largest of {len(judged)} {'task' if len(judged) == 1 else 'tasks'}, {largest.subject}"

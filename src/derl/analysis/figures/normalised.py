@@ -25,7 +25,7 @@ def normalised_figure(results: Results, environments: Mapping[str, Sequence[str]
             best = best_recipes(results, tasks)
             recipes, common = comparable(results, best, tasks)
             for recipe, (colour, index) in looks_of(recipes).items():
-                curve, _ = normalised_curve(results, recipe, common)
+                curve = normalised_curve(results, recipe, common)
                 draw_line(axes, curve, "", row_name(recipe), colour, index)
             partly = "" if len(common) == len(tasks) else f" ({len(common)} of {len(tasks)} tasks)"
             style.style_curves(axes, environment + partly)
@@ -55,8 +55,8 @@ def comparable(results: Results, recipes: Sequence[str], tasks: Sequence[str]) -
     return kept, common
 
 
-def normalised_curve(results: Results, recipe: str, tasks: Sequence[str]) -> tuple[pl.DataFrame, int]:
-    """The mean over tasks with its stratified interval, and how many tasks there are."""
+def normalised_curve(results: Results, recipe: str, tasks: Sequence[str]) -> pl.DataFrame:
+    """The mean over those tasks that were run, with its stratified interval."""
     cases = [case for case in (Case.of(recipe, task) for task in tasks) if case in results]
     values = [results.values(case) for case in cases]
     shortest = min(int(results.lengths(case).min()) for case in cases)
@@ -65,4 +65,4 @@ def normalised_curve(results: Results, recipe: str, tasks: Sequence[str]) -> tup
     low, high = bootstrap_interval(np.concatenate(scores), strata=strata)
     middle = np.mean([mean_without_nan(s) for s in scores], axis=0)
     episodes = results.episodes(cases[0])[:shortest]
-    return pl.DataFrame({"episodes": episodes, "mean": middle, "low": low, "high": high}), len(cases)
+    return pl.DataFrame({"episodes": episodes, "mean": middle, "low": low, "high": high})

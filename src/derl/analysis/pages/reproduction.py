@@ -121,8 +121,8 @@ def luck_alone(judged: Sequence[Verdict]) -> str:
     differ = sum(v.outcome == "differs" for v in known)
     return (
         f"Averages of five runs: {len(known)}, of which {differ} {'differs' if differ == 1 else 'differ'}. If the "
-        f"published runs were other seeds of ours, about {expected} would by luck alone (a lower bound, for no run is "
-        "then unlike ours). "
+        f"published runs were other seeds of ours, about {expected} would by luck alone (a lower bound: it redraws our "
+        "own five runs, so that no run is unlike all of them). "
     )
 
 

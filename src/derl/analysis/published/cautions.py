@@ -30,10 +30,10 @@ def trained_for_less(results: Results) -> str:
     `derl reproduce --quick` and `--episodes` shorten training and keep the names of the paper's tables. The episodes
     between two evaluations tell these from runs that are unfinished.
     """
-    shares = {case: share for case in results.cases if (share := _share(results, case)) < 0.99}
-    if not shares:
+    of_paper = (case for case in results.cases if case.task in PAPER_TASKS and case.recipe in RECIPES)
+    least, whole = min((_share(results, case) for case in of_paper), default=1.0), Protocol().episodes
+    if least >= 0.99:
         return ""
-    whole, least = Protocol().episodes, min(shares.values())
     return f"Trained for {round(least * whole):,} of {whole:,} episodes"
 
 
@@ -44,10 +44,17 @@ def _share(results: Results, case: Case) -> float:
         return 1.0
     episodes, every = results.episodes(case), changes.get(EVERY, _usual(case.recipe))
     whole = len(episodes) * every
-    return float(episodes[-1]) / min(whole, changes.get("protocol.episodes", whole))
+    promised, reached = min(whole, changes.get("protocol.episodes", whole)), float(episodes[-1])
+    # Training ends with a whole iteration, which of a short one may be a good part.
+    return reached / promised if promised - reached > _episodes_of_an_iteration(case) else 1.0
+
+
+def _episodes_of_an_iteration(case: Case) -> float:
+    config = case.config()
+    return config.algorithm().steps_per_iteration / (config.make_env().episode_length or 1)
 
 
 @cache
 def _usual(name: str) -> int:
-    """The episodes between two evaluations of a recipe; of a name that is none, the paper's."""
-    return recipe(name, PAPER_TASKS[0]).protocol.evaluate_every if name in RECIPES else Protocol().evaluate_every
+    """The episodes between two evaluations of a recipe."""
+    return recipe(name, PAPER_TASKS[0]).protocol.evaluate_every

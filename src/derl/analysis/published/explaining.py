@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from derl.analysis.published.ours import DRAWN
 from derl.analysis.published.reasons import reasons_for
 from derl.analysis.published.verdicts import FURTHER, Verdict
 from derl.experiments.cases import Case
@@ -9,7 +10,11 @@ from derl.experiments.experiment import Experiment, Part
 
 
 def repeating(judged: list[Verdict], parts: Sequence[Part], further: int = FURTHER) -> Experiment:
-    """What differs with so many further seeds: five runs may differ from five others by luck alone."""
+    """What differs with so many further seeds: five runs may differ from five others by luck alone.
+
+    Not what has fewer than five yet: further ones would count among the first and change its verdict.
+    """
+    judged = [verdict for verdict in judged if verdict.seeds >= DRAWN]
     tests = [Part(tuple(_differing(judged, part)), _following(part.seeds, further)) for part in parts]
     return _experiment(tests, "Further seeds of what differs")
 

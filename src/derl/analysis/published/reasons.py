@@ -132,7 +132,7 @@ REASONS: tuple[Reason, ...] = (
         "what PPO RIDE counts in Hallway",
         "The paper divides RIDE's bonus by the root of an episode's visits. Its code counts visits of normalised "
         "observations, whose statistics drift, so that hardly a state is found again and to go to and fro pays as much "
-        "as to go on. Numbers in the longer Hallways appear only so, and the recipe counts nothing there.",
+        "as to go on. Numbers in the longest Hallways appear only so, and the recipe counts nothing in any.",
         "possible",
         ("ppo-ride",),
         ("Hallway-*",),

@@ -61,6 +61,7 @@ def share_bar(counts: Mapping[Outcome, int], small: bool = False) -> Html:
 
 def facts_list(frame: pl.DataFrame, facts: Facts) -> Html:
     """How much was run, how long it took, when and by what."""
+    frame = each_once(frame)
     runs = frame.group_by("run").agg(pl.col("steps").max(), pl.col("failed_at_step").is_not_null().any())
     failed = int(runs["failed_at_step"].sum()) if len(runs) else 0
     lines = {"Runs": grouped(len(runs)), "Environment steps": large(float(runs["steps"].sum() or 0))}
@@ -75,6 +76,14 @@ def facts_list(frame: pl.DataFrame, facts: Facts) -> Html:
     lines |= {"Failed runs": grouped(failed)} | dict(facts.more)
     pairs = [h("div", h("dt", name), h("dd", value)) for name, value in lines.items() if value]
     return h("dl", pairs, class_="facts")
+
+
+def each_once(frame: pl.DataFrame) -> pl.DataFrame:
+    """The frame with every run once: one that several experiments name has a number for each of its names."""
+    if "key" not in frame.columns:
+        return frame
+    first = frame.group_by("key").agg(pl.col("run").min())
+    return frame.filter(pl.col("key").is_null() | pl.col("run").is_in(first["run"].implode()))
 
 
 def stored_facts(frame: pl.DataFrame) -> dict[str, str]:

@@ -1,0 +1,50 @@
+"""The flags that narrow an experiment, for every command that knows experiments by name."""
+
+import dataclasses
+
+from derl.cli.flags import parse_seeds
+from derl.core.errors import require
+from derl.experiments.builtin import QUICK_EPISODES, find_experiment, quick
+from derl.experiments.experiment import Experiment
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Selection:
+    """Which part of an experiment."""
+
+    seeds: str | None = None
+    """Other seeds than the experiment's: how many (0, 1, ...), or which: 3,7,11."""
+    episodes: int | None = None
+    """Train for at most so many episodes, with as many evaluations: rounded down to a multiple of their number."""
+    only: tuple[str, ...] = ()
+    """Only these tasks, recipes or settings: DeepSea-10 dea2c-count bonus.scale=0.1; as-is: what changes nothing."""
+
+    def narrow(self, experiment: Experiment, small: bool = False) -> Experiment:
+        """The part of an experiment these flags ask for, or of its small version."""
+        require(self.episodes is None or self.episodes >= 1, f"--episodes must be at least 1, not {self.episodes}")
+        whole = experiment.narrowed(only=self.only)
+        part = quick(whole, self.episodes or QUICK_EPISODES) if small else whole.narrowed(episodes=self.episodes)
+        return part.narrowed(seeds=self.other_seeds())
+
+    def other_seeds(self) -> list[int] | None:
+        """The seeds that were asked for, if any."""
+        return None if self.seeds is None else parse_seeds(self.seeds)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class StoredSelection(Selection):
+    """Which part of an experiment, of runs that were made with the same flags."""
+
+    quick: bool = False
+    """The small version of an experiment that derl reproduce --quick runs."""
+
+    def found(self, name: str | None) -> Experiment | None:
+        """The part of the experiment of this name, or in this file; None without a name."""
+        if name is None:
+            given = {"seeds": self.seeds, "episodes": self.episodes, "only": self.only, "quick": self.quick}
+            flag = next((flag for flag, value in given.items() if value), None)
+            require(flag is None, f"--{flag} is for an experiment: give its name")
+            return None
+        chosen = self.narrow(find_experiment(name), self.quick)
+        require(len(chosen.members()) > 0, f"{name}: nothing is left of it with these options")
+        return chosen
