@@ -120,7 +120,7 @@ def progress(judged: list[Verdict]) -> str:
     done = [verdict for verdict in judged if verdict.outcome != "not run"]
     fewer = sum(verdict.seeds < DRAWN for verdict in done)
     return (
-        f"Five seeds each{f', but for {fewer} numbers of fewer' if fewer else ''}. Of Table 1's {len(judged)} averages "
+        f"Five seeds each{f' (fewer for {fewer} so far)' if fewer else ''}. Of Table 1's {len(judged)} averages "
         f"{len(done)} were run: {counts['consistent']} are consistent with the published ones, {counts['differs']} "
         f"differ, {standings['explained']} of which are explained. Two sets of five seeds of our own would differ in "
         f"about {expected}, by luck alone ([all numbers](docs/reproduction/README.md))."

@@ -27,8 +27,19 @@ def test_variants_stand_beside_the_published_number():
 
 def test_a_column_may_be_made_otherwise_for_each_recipe():
     """A change to what a recipe does anyway is the recipe itself."""
-    results = Results(frame_of({Case.of("ppo-ride", "Hallway-10-0"): [[-0.1] * 100] * 5}))
-    cases = [("ppo-icm", "Hallway-10-0"), ("ppo-ride", "Hallway-10-0")]
-    *_, icm, ride = variants_table(results, cases, {"here": [{}, {"bonus.counts": "none"}]}).splitlines()
+    written = {"bonus_observations": "raw", "explorer.gamma": 0.9}
+    results = Results(
+        frame_of(
+            {
+                Case.of("ppo-ride", "Hallway-10-0"): [[-0.1] * 100] * 5,
+                # A sweep's results are called as its file has them.
+                Case.of("ppo-count", "Hallway-10-0", written): [[0.3] * 100] * 5,
+            }
+        )
+    )
+    cases = [(recipe, "Hallway-10-0") for recipe in ("ppo-icm", "ppo-ride", "ppo-count")]
+    columns = {"here": [{}, {"bonus.counts": "none"}, written]}
+    *_, icm, ride, count = variants_table(results, cases, columns).splitlines()
     assert icm.endswith("| · |")
     assert ride.endswith("| −0.10 ± 0.00 ✓ |")
+    assert count.endswith("| 0.30 ± 0.00 ≠ |")

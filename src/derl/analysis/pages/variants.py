@@ -26,7 +26,9 @@ def variants_table(results: Results, cases: Sequence[tuple[str, str]], columns: 
         row = [f"{row_name(recipe)}, {column_name(task)}", number(cell.mean, cell.std)]
         for variants in columns.values():
             changes = variants[i if len(variants) > 1 else 0]
-            row.append(_marked(results, normal_form(recipe, task, dict(changes)), cell.mean))
+            # Results have it as it was written, or without what changes nothing in this recipe.
+            names = (Case.of(recipe, task, dict(changes)), normal_form(recipe, task, dict(changes)))
+            row.append(_marked(results, names[0] if names[0] in results else names[1], cell.mean))
         rows.append(row)
     return markdown_table("l" + "r" * (1 + len(columns)), ["average return", "published", *columns], rows)
 
