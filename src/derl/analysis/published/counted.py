@@ -4,8 +4,9 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from derl.analysis.published.explanations import OTHER_NUMBER, Explanation
+from derl.analysis.published.reason_tests import BY_LUCK, LUCK
 from derl.analysis.published.reasons import REASONS
-from derl.analysis.published.verdicts import BY_LUCK, LUCK, Verdict
+from derl.analysis.published.verdicts import Verdict
 
 
 class CountedReason(NamedTuple):

@@ -46,6 +46,10 @@ class Ours:
         return contains(self.interval, published)
 
 
+OurNumbers = dict[tuple[Case, Statistic], Ours]
+"""Ours by case and statistic."""
+
+
 def contains(interval: Interval, published: float) -> bool:
     """The rule."""
     return bool(interval.low - TOLERANCE <= published <= interval.high + TOLERANCE)
@@ -56,7 +60,7 @@ def our_numbers(
     wanted: Iterable[tuple[Case, Statistic]],
     evaluations: int = EVALUATIONS,
     runs: int | None = None,
-) -> dict[tuple[Case, Statistic], Ours]:
+) -> OurNumbers:
     """Ours for every case and statistic that has finished runs, with the interval of the mean of five.
 
     Of so many `runs`, those with the first seeds; by default of all.

@@ -8,8 +8,9 @@ from derl.analysis.measures.aggregates import optimal_return_or_none
 from derl.analysis.measures.frames import Results
 from derl.analysis.pages.tables import plain_row
 from derl.analysis.published.explanations import Standing, reasons_told
+from derl.analysis.published.reason_tests import LUCK
 from derl.analysis.published.tables import table_of
-from derl.analysis.published.verdicts import LUCK, Verdict
+from derl.analysis.published.verdicts import Verdict
 from derl.analysis.report.model import Number, Table
 from derl.analysis.report.names import METRICS
 from derl.core.errors import require
