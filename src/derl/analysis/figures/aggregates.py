@@ -61,7 +61,9 @@ def aggregates_figure(results: Results, environment: str, tasks: Sequence[str]) 
         )
         title = f"{environment}: normalised average returns over {len(tasks)} tasks, 95 % intervals"
         left_out = len(TABLE_1) - len(scores)
-        title += f" ({left_out} of {len(TABLE_1)} recipes were not run in all of them)" if left_out else ""
+        if left_out:
+            were = "was" if left_out == 1 else "were"
+            title += f" ({left_out} of {len(TABLE_1)} recipes {were} not run in all of them)"
         figure.suptitle(title, fontsize=11.5, fontweight="bold")
     return figure
 
