@@ -27,7 +27,7 @@ from derl.analysis.report.kl import kl_grids
 from derl.analysis.report.names import setting_key, setting_label
 from derl.analysis.report.numbers import grouped_results, tables_of
 from derl.analysis.report.page import asset
-from derl.analysis.report.sections import explained, stored_facts
+from derl.analysis.report.sections import each_once, explained, stored_facts
 from derl.cli.report import Report
 from derl.core.errors import DerlError
 from derl.experiments.builtin import DESCRIPTIONS
@@ -322,3 +322,10 @@ def test_assets_are_packaged_and_plain():
         assert "innerHTML" not in text
         assert "</" not in text, "would end the element it is embedded in"
     assert isinstance(h("p"), Html)
+
+
+def test_a_run_with_several_names_counts_once_among_the_facts():
+    """lambda = 1 is the recipe as it is: results have such a run under both names."""
+    frame = pl.DataFrame({"key": ["a", "a", "b", None, None], "run": [0, 1, 2, 3, 4], "seconds": [2.0] * 5})
+    assert each_once(frame)["run"].to_list() == [0, 2, 3, 4]
+    assert each_once(frame.drop("key"))["run"].to_list() == [0, 1, 2, 3, 4]
