@@ -57,7 +57,8 @@ def make(name: str, **options: Any) -> AnyEnvironment:
     if kind is None:
         raise UnknownNameError("task", name, [_as_asked(known, tail) for known in _FAMILIES.values()])
     sizes = _sizes(kind, name, tail)
-    allowed = kind.options()
+    # Looking at a signature takes longer than making most environments.
+    allowed = kind.options() if options else None
     if allowed is not None:
         for option in options:
             if option not in allowed:

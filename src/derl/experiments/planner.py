@@ -3,9 +3,9 @@
 import dataclasses
 import hashlib
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import jax
 import numpy as np
@@ -19,6 +19,8 @@ from derl.experiments.store import Store, relabelled
 from derl.training.config import Config
 from derl.training.members import Run
 from derl.training.sizes import MEMORY_BYTES, MOST_RUNS, moved_by, population_size, weights_of
+
+Answer = TypeVar("Answer")
 
 MEMORY_BYTES_GPU = 12_000_000_000
 """What the whole state of one population may take of a GPU's own memory."""
@@ -55,7 +57,8 @@ class Job:
     @cached_property
     def steps(self) -> int:
         """Environment steps of all its runs."""
-        return sum(steps_of(m.config) for m in self.members)
+        steps = by_case(self.members, steps_of)
+        return sum(steps[m.case] for m in self.members)
 
     @cached_property
     def title(self) -> str:
@@ -85,6 +88,11 @@ def results_of(store: Store, members: Sequence[Member], columns: Sequence[str] |
     """The results frame of an experiment's runs as far as they are in the store, by the experiment's own names."""
     names = [(m.key, m.case.recipe, m.case.task, m.case.setting) for m in members]
     return relabelled(store.frame({m.key for m in members}, columns), names)
+
+
+def by_case(members: Sequence[Member], ask: Callable[[Config], Answer]) -> dict[Case, Answer]:
+    """What every case answers; seeds of a case share the work."""
+    return {case: ask(config) for case, config in {m.case: m.config for m in members}.items()}
 
 
 def steps_of(config: Config) -> int:
@@ -133,11 +141,11 @@ def plan(
     that was not. Only where a machine's `memory` is too small for a group is it divided further. `known` gives measured
     seconds per step of a recipe and task, for the order of the jobs.
     """
-    jobs = []
+    jobs, guesses = [], by_case([m for m in members if m.key not in done], expected_seconds)
     for group in partition(members, workers, most, memory):
         left = tuple(member for member in group if member.key not in done)
         if left:
-            jobs.append(Job(left, sum(_seconds(member, known or {}) for member in left)))
+            jobs.append(Job(left, sum(_seconds(member, guesses[member.case], known or {}) for member in left)))
     return sorted(jobs, key=lambda job: (-job.seconds, job.name))
 
 
@@ -148,8 +156,9 @@ SLOWEST = 4.0
 def partition(members: Sequence[Member], workers: int, most: int, memory: int) -> list[list[Member]]:
     """Runs in groups that share a program, none so large that it would keep one worker busy after all others."""
     programs: dict[Any, list[Member]] = {}
+    program = by_case(members, program_of)
     for member in distinct(members):
-        programs.setdefault(program_of(member.config), []).append(member)
+        programs.setdefault(program[member.case], []).append(member)
     seconds = {program: expected_seconds(group[0].config) for program, group in programs.items()}
     total = sum(seconds[program] * len(group) for program, group in programs.items())
     groups = []
@@ -160,7 +169,7 @@ def partition(members: Sequence[Member], workers: int, most: int, memory: int) -
     return groups
 
 
-def _seconds(member: Member, known: Mapping[tuple[str, str], float]) -> float:
-    rate, guess = known.get((member.case.recipe, member.case.task)), expected_seconds(member.config)
+def _seconds(member: Member, guess: float, known: Mapping[tuple[str, str], float]) -> float:
+    rate = known.get((member.case.recipe, member.case.task))
     # What was measured includes compilation, which is most of a short run's time and little of a long one's.
     return guess if rate is None else min(rate * steps_of(member.config), SLOWEST * guess)
