@@ -267,8 +267,20 @@ def test_what_cannot_be_judged_alone_contradicts_nothing(monkeypatch, runs, outc
 def test_constraints_are_judged_where_the_paper_tested_them():
     """One column of the tables about sensitivity has no setting of the bonus, in a task of its own."""
     frame = together(variants_of("DeepSea-10", 3), variants_of("Hallway-10-10", 5, seed=1))
-    assert {f.task for f in closeness(Results(frame), 100)} == {"", "DeepSea-10"}
-    assert {f.task for f in exploration(Results(frame), 100)} == {"", "DeepSea-10"}
+    for found in (closeness(Results(frame), 100), exploration(Results(frame), 100)):
+        assert {f.task for f in found} == {"", "DeepSea-10", "Hallway-20-20"}
+        assert {f.task for f in found if f.effect is not None} == {"", "DeepSea-10"}
+        # And one of the paper's two tasks tells nothing about both.
+        assert {outcome_of(f) for f in found if f.overall} == {"not enough data"}
+
+
+def test_further_seeds_do_not_count():
+    """Only what differed from the paper was run with more, so that these would move it towards the paper."""
+    cases = [Case.of(name, "DeepSea-10") for name in ("dea2c-count", "a2c-count")]
+    few = frame_of({case: [[level] * 100] * 5 for case, level in zip(cases, (0.4, 0.2), strict=True)})
+    more = frame_of({cases[0]: [[0.4] * 100] * 5 + [[0.9] * 100] * 10, cases[1]: [[0.2] * 100] * 5})
+    assert list(map(dataclasses.asdict, claims(few))) == list(map(dataclasses.asdict, claims(more)))
+    assert improvements(Results(few)) == improvements(Results(more))
 
 
 def test_what_is_missing_is_named():

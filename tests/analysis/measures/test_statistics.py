@@ -1,5 +1,8 @@
 """Scores and bootstrap intervals against answers worked out by hand."""
 
+import math
+from itertools import product
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -10,6 +13,7 @@ from derl.analysis.measures.statistics import (
     average_return,
     bootstrap_interval,
     bootstrap_means,
+    deals,
     episodes_to_hold,
     interval_of,
     maximum_return,
@@ -72,7 +76,7 @@ def test_one_run_tells_nothing_about_the_spread():
 
 
 def test_the_seed_decides_the_interval():
-    values = np.random.default_rng(0).normal(size=(5, 2, 3))
+    values = np.random.default_rng(0).normal(size=(8, 2, 3))
     first, again, other = (bootstrap_interval(values, samples=200, seed=seed) for seed in (1, 1, 2))
     np.testing.assert_array_equal(first, again)
     assert (first.low != other.low).any()
@@ -100,16 +104,31 @@ def test_coverage_of_normal_means():
 
 
 @pytest.mark.parametrize("runs", [1, 2, 5, 6])
-def test_few_runs_have_the_same_interval_the_quick_way(runs):
-    """Few runs can be drawn in few ways, each of which is worked out once; also where numbers are missing."""
+def test_few_runs_have_the_interval_of_all_draws(runs):
+    """Few runs can be drawn in few ways, so that none need be drawn: all of them are looked at, each as often as it
+    comes about; also where numbers are missing."""
     values = np.random.default_rng(3).normal(size=(runs, 40))
     if runs > 1:
         values[0, 20:] = NAN
         values[:, 39] = NAN
-    for ours, theirs in zip(bootstrap_interval(values), interval_of(bootstrap_means(values)), strict=True):
+    every = np.stack([mean_without_nan(values[list(draw)]) for draw in product(range(runs), repeat=runs)])
+    every = np.tile(every, (-(-5000 // len(every)), 1))
+    for ours, theirs in zip(bootstrap_interval(values), interval_of(every), strict=True):
         assert ours == pytest.approx(theirs, rel=1e-12, nan_ok=True)
-    averages = interval_of(mean_without_nan(bootstrap_means(values), axis=1))
-    assert average_interval(values) == pytest.approx(averages, rel=1e-12)
+    assert average_interval(values) == pytest.approx(interval_of(mean_without_nan(every, axis=1)), rel=1e-12)
+
+
+@pytest.mark.parametrize(("ours", "theirs"), [(3, 3), (5, 5), (2, 4), (12, 12)])
+def test_few_deals_come_up_equally_often(ours, theirs):
+    """So that what three runs against three say does not depend on the seed: ours is one of 20 deals."""
+    first, *dealt = deals(ours, ours + theirs, samples=5000, seed=3)
+    assert first.tolist() == [True] * ours + [False] * theirs
+    found, times = np.unique(dealt, axis=0, return_counts=True)
+    assert (found.sum(1) == ours).all()
+    assert times.sum() == 5000
+    if ours < 12:
+        assert len(found) == math.comb(ours + theirs, ours)
+        assert np.ptp(times) <= 1
 
 
 def test_strata_are_drawn_apart_and_count_alike():

@@ -7,7 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from derl.analysis.published.runs_behind import can_be_of, largest_deviation, not_of_five_runs
+from derl.analysis.published.runs_behind import (
+    can_be_of,
+    impossible_pair,
+    largest_deviation,
+    maxima_below_averages,
+    not_of_five_runs,
+)
 from derl.experiments.paper import Cell, cells, published
 
 LOW, HIGH = -0.01, 0.99
@@ -70,3 +76,14 @@ def test_deviations_of_other_tables_say_nothing():
     elsewhere: list[Cell] = [c for c in cells() if "intrinsic_coef" in c.table or "decay" in c.table]
     assert len(elsewhere) > 1000
     assert not any(map(not_of_five_runs, elsewhere))
+
+
+def test_maxima_below_their_own_average():
+    """Three pairs of one row, read in the paper's tables by eye."""
+    found = [(p.average.column, p.average.mean, p.maximum.mean) for p in maxima_below_averages()]
+    assert found == [("5.0", 0.67, 0.57), ("10.0", 0.33, 0.0), ("100.0", 0.17, 0.0)]
+    assert {p.average.row for p in maxima_below_averages()} == {"DeA2C Count (standard)"}
+    first = maxima_below_averages()[0]
+    assert impossible_pair(first.average) == impossible_pair(first.maximum) == first
+    assert impossible_pair(cells()[0]) is None
+    assert "an average of 0.67 and a maximum of 0.57" in first.text

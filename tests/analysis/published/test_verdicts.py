@@ -10,7 +10,7 @@ import pytest
 from analysis.made_up import frame_of, like_the_paper
 from derl.analysis.measures.statistics import bootstrap_interval, bootstrap_means, interval_of
 from derl.analysis.published.explanations import standing_of, why
-from derl.analysis.published.ours import changes, interval_of_five, widest_interval_of_five
+from derl.analysis.published.ours import chance_of_reaching, changes, interval_of_five, widest_interval_of_five
 from derl.analysis.published.reasons import REASONS, reasons_for
 from derl.analysis.published.verdicts import count_outcomes, count_standings, verdict_frame, verdicts
 from derl.experiments.cases import Case, check_case
@@ -143,13 +143,15 @@ def test_an_option_that_fails_in_the_rest_of_its_row_is_not_the_reason():
 
     def outcomes(*levels):
         rows = {case: [[0.9] * 100] * 5 for case in ours.values()}
-        rows |= {case: [[level] * 100] * 5 for case, level in zip(option.values(), levels, strict=True)}
+        rows |= {case: [[level] * 100] * 5 for case, level in zip(option.values(), levels, strict=True) if level}
         judged = verdicts(frame_of(rows), [cell(0.1, case, table=table) for case in ours.values()])
         return [next(e.confirmed for e in v.explanations if "increment" in e.name) for v in judged]
 
     assert outcomes(0.1, 0.1, 0.1) == [True, True, True]
     assert outcomes(0.1, 0.1, 0.5) == [True, True, False]
     assert outcomes(0.1, 0.5, 0.5) == [False, False, False]
+    # What is confirmed as often as refuted is not confirmed. The third was not run.
+    assert outcomes(0.1, 0.5, None) == [False, False, None]
 
 
 def test_an_option_has_to_make_the_maximum_of_the_same_runs_too():
@@ -220,7 +222,8 @@ def test_a_guess_that_nothing_can_test_explains_nothing():
     refuted = judged(hallway, ours=0.1, sampled=0.2, undivided=0.2, plain=0.2, lasting=0.2)
     assert refuted.standing == "refuted"
     assert why(refuted.explanations) == (
-        "the luck of five runs (10 runs: 0.10), PPO's normalisation in Hallway (15 runs: 0.20), counts not divided by "
+        "the luck of five runs (10 runs: 0.10; less than 0.1 % of fives are as far off), "
+        "PPO's normalisation in Hallway (15 runs: 0.20), counts not divided by "
         "their increment (15 runs: 0.20), sampled evaluation of baselines (15 runs: 0.20), a goal that is reached only "
         "once (15 runs: 0.20): tested, not the reason; "
         "PPO Count with drifting keys, increments: cannot be tested, explains nothing yet"
@@ -260,6 +263,30 @@ def test_further_seeds_tell_about_luck_but_not_about_the_verdict():
     # Nor does it matter what others have.
     alone = frame_of({A2C: [[x] * 100 for x in [0.1] * 5 + [0.9] * 10]})
     assert [(v.outcome, v.seeds, v.standing) for v in verdicts(alone, [cell(0.9)])] == [("differs", 5, "explained")]
+
+
+def test_luck_has_to_make_both_numbers_of_the_same_runs():
+    """An average that five further runs may have, and a maximum that they cannot."""
+
+    def standing(maximum):
+        frame = runs(*[0.1] * 5, *[0.1, 0.9] * 5)
+        numbers = [cell(0.6), cell(maximum, statistic="maximum", table="tab:deepsea_max_returns")]
+        return [next(e for e in v.explanations if "luck" in e.name).standing for v in verdicts(frame, numbers)]
+
+    assert standing(0.6) == ["explained"] * 2
+    # No run of these is above 0.9, so that hardly five are.
+    assert standing(0.96) == ["refuted"] * 2
+
+
+def test_how_often_five_runs_are_as_far_off():
+    """Of five flips of a coin three or more are heads in half of the cases, all in one of 32."""
+    further = np.repeat([[0.0], [1.0]], [5, 5], axis=0)
+    assert chance_of_reaching(further, "average", 0.6) == pytest.approx(0.5)
+    assert chance_of_reaching(further, "average", 1.0) == pytest.approx(1 / 32)
+    assert chance_of_reaching(further, "average", 0.0) == pytest.approx(1 / 32)
+    # Rounded: 0.604 is printed as 0.60.
+    assert chance_of_reaching(further, "maximum", 0.604) == pytest.approx(0.5)
+    assert chance_of_reaching(further, "average", 1.2) == 0
 
 
 def test_runs_that_are_all_alike_do_not_refute_luck():

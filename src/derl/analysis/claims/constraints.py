@@ -1,7 +1,7 @@
 """The measurements behind the paper's claims about divergence constraints and about intrinsic rewards alone."""
 
 import dataclasses
-from collections.abc import Iterator
+from itertools import product
 
 from derl.analysis.claims.divergence import RECIPE, Group, Variant, main_groups
 from derl.analysis.claims.findings import SOLVED, Finding, contradictions, with_whole
@@ -24,21 +24,19 @@ BEYOND = "return of the exploiter minus that of its explorer"
 def closeness(results: Results, evaluations: int) -> list[Finding]:
     """KL divergence and deviation of returns with the paper's constraints, minus without."""
     divergence, deviation = [], []
-    for group, reward in _rewards(results):
-        plain, tied = Variant(0.0, 0.0, reward), Variant(*constraint(group.task), reward)
-        subject = f"{row_name(RECIPE)} on {group.task}, {_reward(reward)}"
-        kl, gap, alone, length, lacks = None, None, "", _length(group, evaluations), NOT_BOTH
-        if plain in group.cases and tied in group.cases:
-            cases = group.cases[tied], group.cases[plain]
+    groups = _groups(results)
+    for task, reward in product(KL_TASKS, REWARDS):
+        plain, tied = Variant(0.0, 0.0, reward), Variant(*constraint(task), reward)
+        subject = f"{row_name(RECIPE)} on {task}, {_reward(reward)}"
+        kl, gap, alone, lacks, group = None, None, "", NOT_BOTH, groups.get(task)
+        if group is not None and plain in group.cases and tied in group.cases:
+            cases, length = (group.cases[tied], group.cases[plain]), _length(group, evaluations)
             kl = _kl_gap(results, *cases, length)
             gap = deviation_gap(results, *cases, length)
             alone = "" if can_tell(*(_finished(results, case, length) for case in cases)) else ALONE
             lacks = " and ".join(dict.fromkeys(lack_of(results, case, length, "kl") for case in cases))
-        divergence.append(Finding(KL, subject, kl, 0.0, "below", task=group.task, lacks=lacks))
-        deviation.append((Finding(DEVIATION, subject, gap, 0.0, "below", task=group.task, lacks=lacks), alone))
-    # Where nothing was run the claim is still listed.
-    divergence = divergence or [Finding(KL, row_name(RECIPE), None, 0.0, "below")]
-    deviation = deviation or [(Finding(DEVIATION, row_name(RECIPE), None, 0.0, "below"), "")]
+        divergence.append(Finding(KL, subject, kl, 0.0, "below", task=task, lacks=lacks))
+        deviation.append((Finding(DEVIATION, subject, gap, 0.0, "below", task=task, lacks=lacks), alone))
     whole, *_ = with_whole([finding for finding, _ in deviation])
     single = [dataclasses.replace(finding, too_few=alone) for finding, alone in deviation]
     # Together they can be judged, but what cannot be judged alone contradicts nothing.
@@ -56,13 +54,9 @@ def _length(group: Group, evaluations: int) -> int:
     return min(evaluations, group.evaluations)
 
 
-def _rewards(results: Results) -> Iterator[tuple[Group, str]]:
-    return ((group, reward) for group in _groups(results) for reward in REWARDS)
-
-
-def _groups(results: Results) -> list[Group]:
+def _groups(results: Results) -> dict[str, Group]:
     """Those of the experiment with constraints. One value of the sensitivity experiments is like them, elsewhere."""
-    return [group for group in main_groups(results) if group.task in KL_TASKS]
+    return {group.task: group for group in main_groups(results) if group.task in KL_TASKS}
 
 
 def _reward(reward: str) -> str:
@@ -96,21 +90,21 @@ def constrained_robustness(results: Results, evaluations: int) -> list[Finding]:
 def exploration(results: Results, evaluations: int) -> list[Finding]:
     """How good exploiters become whose explorers never saw extrinsic rewards."""
     best, beyond = [], []
-    for group in _groups(results):
-        length = _length(group, evaluations)
-        for alphas in ((0.0, 0.0), constraint(group.task)):
-            case = group.cases.get(Variant(*alphas, "intrinsic"))
+    groups = _groups(results)
+    for task in KL_TASKS:
+        group = groups.get(task)
+        length = evaluations if group is None else _length(group, evaluations)
+        for alphas in ((0.0, 0.0), constraint(task)):
+            case = None if group is None else group.cases.get(Variant(*alphas, "intrinsic"))
             words = "constraints" if any(alphas) else "no constraints"
-            subject = f"{row_name(RECIPE)} on {group.task}, {words}"
+            subject = f"{row_name(RECIPE)} on {task}, {words}"
             top = None if case is None else maximum_effect(results, case, length)
             lacks = "not run" if case is None else lack_of(results, case, length, "explorer_return")
-            best.append(Finding(BEST, subject, top, SOLVED, "above", task=group.task, lacks=lacks))
+            best.append(Finding(BEST, subject, top, SOLVED, "above", task=task, lacks=lacks))
             pair = [
                 None if case is None else average_effect(results, case, length, column)
                 for column in ("return", "explorer_return")
             ]
             gap = None if pair[0] is None or pair[1] is None else pair[0] - pair[1]
-            beyond.append(Finding(BEYOND, subject, gap, 0.0, "above", task=group.task, lacks=lacks))
-    best = best or [Finding(BEST, row_name(RECIPE), None, SOLVED, "above")]
-    beyond = beyond or [Finding(BEYOND, row_name(RECIPE), None, 0.0, "above")]
+            beyond.append(Finding(BEYOND, subject, gap, 0.0, "above", task=task, lacks=lacks))
     return [*with_whole(best), *with_whole(beyond)]

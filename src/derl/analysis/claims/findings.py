@@ -20,6 +20,7 @@ SENSITIVE, SIMILAR, SAVING, SOLVED = 0.1, -0.05, 0.4, 0.5
 ENOUGH_VALUES = 3
 """A spread over fewer values says little."""
 TOO_FEW_CASES = "of too few cases to judge"
+TOO_FEW_TASKS = "of too few tasks to judge"
 CONTRADICTING = 0.1
 """A whole is mixed if more than this share of its decided cases contradict it. Of many, chance makes some do so."""
 ONE_RUN = "one run only"
@@ -47,7 +48,8 @@ class Finding:
     """What is missing, if there is no effect."""
     note: str = ""
     too_few: str = ""
-    """Why it cannot be judged, whatever its interval: of less than half of the cases, or of too few runs."""
+    """Why it cannot be judged, whatever its interval: of less than half of the cases, of half of the tasks or less,
+    or of too few runs."""
 
     @property
     def estimate(self) -> Estimate | None:
@@ -87,12 +89,16 @@ def with_whole(findings: Sequence[Finding], subject: str = "all") -> list[Findin
 
     Every task counts the same, however many of its cases were run; the paper's own mean is over the same cases, and
     over all of them only where none was run. What is of too little to be judged by itself does not count in the whole,
-    unless there is hardly anything else, and then the whole cannot be judged either.
+    unless there is hardly anything else, and then the whole cannot be judged either. Nor can it by half of
+    the tasks or less: what holds in one of two may not in the other.
     """
     there = [f for f in findings if f.effect is not None]
     sound = [f for f in there if not f.too_few]
     enough = 2 * len(sound) >= len(findings)
     there = sound if enough else there
+    tasks, known = ({f.task for f in some if f.task} for some in (findings, sound))
+    few = "" if enough else TOO_FEW_CASES
+    few = few or (TOO_FEW_TASKS if tasks and 2 * len(known) <= len(tasks) else "")
     whole = dataclasses.replace(
         findings[0],
         subject=subject,
@@ -101,7 +107,7 @@ def with_whole(findings: Sequence[Finding], subject: str = "all") -> list[Findin
         overall=True,
         task="",
         mixed="",
-        too_few="" if enough else TOO_FEW_CASES,
+        too_few=few,
         note=f"Mean of {len(there)} of {len(findings)} cases." if there else "",
         lacks="" if there else _why_none(findings),
     )

@@ -6,6 +6,7 @@ from derl.analysis.claims.findings import DECOUPLED, baseline_of
 from derl.analysis.measures.aggregates import Estimate, probability_of_improvement
 from derl.analysis.measures.frames import EVALUATIONS, Results
 from derl.analysis.measures.spreads import run_averages
+from derl.analysis.published.ours import DRAWN
 from derl.envs.registry import PAPER_TASKS
 from derl.experiments.cases import Case
 
@@ -21,8 +22,11 @@ class Improvement(NamedTuple):
 
 
 def improvements(results: Results, evaluations: int = EVALUATIONS) -> list[Improvement]:
-    """Of every decoupled recipe that has a task in common with its baseline. A run's score is its average return."""
-    found = []
+    """Of every decoupled recipe that has a task in common with its baseline. A run's score is its average return.
+
+    The first seeds count, as in every claim.
+    """
+    results, found = results.first(DRAWN), []
     for recipe in DECOUPLED:
         ours, theirs = (_scores(results, name, evaluations) for name in (recipe, baseline_of(recipe)))
         tasks = len(set(ours) & set(theirs))

@@ -8,7 +8,7 @@ the one with the highest lower end. Its interval is from there to the highest up
 the more tasks there are (Bonferroni).
 
 A saving is that of the episodes until a mean curve *holds* 90 % of what the baseline that ends highest ends with. Who
-ends with less than that baseline never does. It is not judged
+ends lower than that baseline, by more than 0.05 of the best possible return, never does. It is not judged
 
 - below three evaluations: who needs 1,000 episodes and who needs 2,000 is a matter of one evaluation's luck,
 - of fewer than five runs on either side,
@@ -25,9 +25,9 @@ from jaxtyping import Float
 from derl.analysis.claims.findings import BASELINES, DECOUPLED, LEARNT, SAVING, SIMILAR, TOO_FEW_CASES, Finding
 from derl.analysis.claims.sensitivity import published_averages
 from derl.analysis.measures.aggregates import Estimate, optimal_return
-from derl.analysis.measures.effects import Effect, seed_of
+from derl.analysis.measures.effects import Effect, drawn_means, seed_of
 from derl.analysis.measures.frames import Results
-from derl.analysis.measures.statistics import LEVEL, bootstrap_means, episodes_to_hold, mean_without_nan, sound_runs
+from derl.analysis.measures.statistics import LEVEL, episodes_to_hold, mean_without_nan, sound_runs
 from derl.envs.registry import PAPER_TASKS
 from derl.experiments.cases import Case
 from derl.experiments.paper import row_name
@@ -118,7 +118,7 @@ def final(curves: np.ndarray) -> np.ndarray:
 
 
 def _curves(runs: Mapping[Case, np.ndarray]) -> Curves:
-    drawn = [bootstrap_means(rows, seed=seed_of(case)) for case, rows in runs.items()]
+    drawn = [drawn_means(rows, seed_of(case)) for case, rows in runs.items()]
     return np.stack([mean_without_nan(rows) for rows in runs.values()]), np.stack(drawn)
 
 

@@ -6,6 +6,8 @@ is left out of every mean, never replaced.
 
 from collections.abc import Sequence
 from functools import lru_cache
+from itertools import combinations, combinations_with_replacement
+from math import comb, factorial, prod
 from typing import NamedTuple
 
 import numpy as np
@@ -98,10 +100,15 @@ def sound_runs(values: Float[np.ndarray, "runs n"]) -> Float[np.ndarray, "sound 
 def deals(ours: int, total: int, *, samples: int = SAMPLES, seed: int = 0) -> Bool[np.ndarray, "deals total"]:
     """For a permutation test: which runs are ours, as it is and when all are dealt anew to the two sides so many times.
 
-    If the sides do not differ every deal is as good as the one we have.
+    If the sides do not differ every deal is as good as the one we have. Where there are few deals each comes up equally
+    often, so that whether ours is rare is no matter of the seed.
     """
-    dealt = np.random.default_rng(seed).random((samples, total)).argsort(1) < ours
-    return np.concatenate([np.arange(total)[None] < ours, dealt])
+    rng, as_it_is = np.random.default_rng(seed), np.arange(total)[None] < ours
+    if comb(total, ours) > samples:
+        return np.concatenate([as_it_is, rng.random((samples, total)).argsort(1) < ours])
+    chosen = np.array(list(combinations(range(total), ours)), np.int64).reshape(-1, ours)
+    every = (chosen[:, :, None] == np.arange(total)).any(1)
+    return np.concatenate([as_it_is, every[rng.permutation(np.resize(np.arange(len(every)), samples))]])
 
 
 def _resample(rng: np.random.Generator, values: Float[np.ndarray, "runs n"], samples: int) -> np.ndarray:
@@ -181,8 +188,14 @@ def ways_of_drawing(
 ) -> tuple[Float[np.ndarray, "ways runs"], Int[np.ndarray, " ways"]]:
     """The distinct ways in which `samples` draws fall out, as how often each run is drawn, and how many draws each is.
 
-    What depends on the draw alone need only be worked out once for each way.
+    What depends on the draw alone need only be worked out once for each way. Where there are no more ways than samples
+    nothing is drawn: these are all of them, as often as their orders, times what makes as many draws as asked for.
     """
+    if comb(runs + drawn - 1, drawn) <= samples:
+        which = np.array(list(combinations_with_replacement(range(runs), drawn)))
+        counts = (which[:, :, None] == np.arange(runs)).sum(1)
+        times = np.array([factorial(drawn) // prod(map(factorial, way)) for way in counts.tolist()])
+        return counts.astype(np.float64), times * -(-samples // runs**drawn)
     counts = np.random.default_rng(seed).multinomial(drawn, np.full(runs, 1 / runs), samples)
     ways, times = np.unique(counts, axis=0, return_counts=True)
     return ways.astype(np.float64), times

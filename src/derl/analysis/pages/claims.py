@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from derl.analysis.claims.improvement import Improvement
 from derl.analysis.claims.paper import STATEMENTS, Claim, overall
 from derl.analysis.claims.selection import Choice, Placed
+from derl.analysis.measures.aggregates import Estimate
 from derl.analysis.measures.numbers import signed
 from derl.analysis.pages.markdown import markdown_table
 from derl.experiments.paper import row_name
@@ -12,7 +13,10 @@ from derl.experiments.paper import row_name
 HOW = (
     "What each measure means is in `derl.analysis.claims.paper`. A claim holds where the whole interval lies on the "
     "wanted side. From spreads the noise of seeds is subtracted (a spread below 0 is less than noise alone would "
-    "make); the paper's own spreads contain it, for the paper does not say how much its runs differ."
+    "make); the paper's own spreads contain it, for the paper does not say how much its runs differ. The first five "
+    "seeds count, as in the tables. A whole is judged if half of its cases were run, and some of more than half of its "
+    "tasks. Of episodes saved, who never gets there is counted as late as the end of training: a baseline that needs "
+    "1,000 episodes and a decoupled recipe that never does make a saving of −99."
 )
 IMPROVEMENT = (
     "How probable it is that a run of a decoupled recipe has a higher average return than one of its baseline, in a "
@@ -44,11 +48,17 @@ def claims_table(tested: Iterable[Claim]) -> str:
     head = ("claim", "measure", "where", "effect (95 % interval)", "in the paper", "wanted", "outcome")
     rows = []
     for c in tested:
-        effect = "" if c.effect is None else "{} ({} to {})".format(*map(signed, c.effect))
+        effect = "" if c.effect is None else _effect(c.effect, c.bound)
         paper = "" if c.published is None else signed(c.published)
         outcome = f"**{c.outcome}**" + (f" ({c.because})" if c.because else "")
         rows.append((c.number, c.measure, c.subject, effect, paper, c.wanted, outcome))
     return markdown_table("lllrrll", head, rows)
+
+
+def _effect(effect: Estimate, bound: float) -> str:
+    """An effect and its interval, with as many digits as it takes to tell an end from the bound."""
+    close = any(f"{end:.2f}" == f"{bound:.2f}" and end != bound for end in effect[1:])
+    return "{} ({} to {})".format(*(signed(number, ".3f" if close else ".2f") for number in effect))
 
 
 def improvement_table(improved: Sequence[Improvement]) -> str:

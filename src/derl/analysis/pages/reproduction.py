@@ -15,8 +15,8 @@ from derl.analysis.pages.tables import LEGEND, grid_of, markdown, number, plain_
 from derl.analysis.published.cautions import cautions
 from derl.analysis.published.counted import counted_reasons
 from derl.analysis.published.explanations import STANDINGS, why
-from derl.analysis.published.runs_behind import contradictions
-from derl.analysis.published.tables import TABLES, PaperTable
+from derl.analysis.published.runs_behind import contradictions, maxima_below_averages
+from derl.analysis.published.tables import TABLES, PaperTable, table_of
 from derl.analysis.published.verdicts import (
     Verdict,
     count_outcomes,
@@ -41,6 +41,12 @@ NOT_OF_FIVE = (
     "(`derl.analysis.published.runs_behind`). Most are of DeepSea-20, where the paper searched for hyper-parameters: "
     "runs of the search may be among them. The averages of Table 1 should be of the same runs. That is worth knowing "
     "where they differ from ours, but explains nothing by itself."
+)
+
+
+BELOW = (
+    "The maximum of a curve is never below its average. Where the paper has it so, one of the two numbers is not of "
+    "the runs it is said to be of."
 )
 
 
@@ -121,7 +127,7 @@ def luck_alone(judged: Sequence[Verdict]) -> str:
     differ = sum(v.outcome == "differs" for v in known)
     return (
         f"Averages of five runs: {len(known)}, of which {differ} {'differs' if differ == 1 else 'differ'}. If the "
-        f"published runs were other seeds of ours, about {expected} would by luck alone (a lower bound: it redraws our "
+        f"published runs were other seeds of ours, about {expected} would by luck alone (probably more: it redraws our "
         "own five runs, so that no run is unlike all of them). "
     )
 
@@ -171,6 +177,7 @@ def index_page(results: Results, judged: Sequence[Verdict], tested: Sequence[Cla
     if all(v.asked for v in judged):
         parts += ["## Why numbers differ", _standings_table(judged), _reasons_table(judged)]
     parts += ["## Published numbers that are not of five runs", NOT_OF_FIVE, _contradictions_table()]
+    parts += ["## Published maxima below their own average", BELOW, _pairs_table()]
     return "\n\n".join(parts) + "\n"
 
 
@@ -188,8 +195,9 @@ def _reasons_table(judged: Sequence[Verdict]) -> str:
     head = ("reason", "", "option that tests it", "differences it concerns", "it is the reason", "it is not")
     head += ("too few runs to tell", "not tested")
     rows = [
-        (name, text, f"`{option}`" if "=" in option else option or "none", *counts)
-        for name, text, option, *counts in counted_reasons(judged)
+        (name, text, f"`{option}`" if "=" in option else option or "none", concerned, *counts)
+        for name, text, option, concerned, *counts in counted_reasons(judged)
+        if concerned
     ]
     return markdown_table("lllrrrrr", head, rows)
 
@@ -200,6 +208,14 @@ def _contradictions_table() -> str:
         runs = f"{', '.join(map(str, c.possible[:4]))}, ..." if len(c.possible) > 4 else ", ".join(map(str, c.possible))
         rows.append((c.maximum.row, c.maximum.column, number(c.maximum.mean, c.maximum.std), f"{c.most:.2f}", runs))
     return markdown_table("llrrr", ("", "", "published maximum", "five deviate at most by", "it can be of"), rows)
+
+
+def _pairs_table() -> str:
+    pairs = maxima_below_averages()
+    rows = [(p.maximum.row, p.maximum.column, signed(p.average.mean), signed(p.maximum.mean)) for p in pairs]
+    titles = dict.fromkeys(f"“{table_of(p.maximum.table).title}”" for p in pairs)
+    table = markdown_table("llrr", ("", "", "published average", "published maximum"), rows)
+    return f"{table}\n\nAll are of {' and '.join(titles)} and the averages beside it."
 
 
 def _standings_table(judged: Sequence[Verdict]) -> str:

@@ -2,7 +2,7 @@
 
 Nobody has the runs behind the paper, but experiments like it can be made up: five runs for ours and five for the
 published number, all drawn from what we have. That makes for too little luck, for no run that is drawn is unlike our
-five: it is a lower bound.
+five: it is probably too low.
 """
 
 import numpy as np

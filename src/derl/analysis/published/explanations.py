@@ -16,7 +16,8 @@ STANDINGS: dict[Standing, str] = {
     "explained": "the published number appears with a reason's option, and so does the paper's other number of the "
     "same runs (of an average their maximum), and the option changes our number: its mean lies outside our interval, "
     "and by more than seeds would make (a permutation test over all runs, 5 %); or the paper has another for the same "
-    "setting and ours agrees with that; or it is the luck of five runs: further ones agree",
+    "setting and ours agrees with that; or it can be the luck of five runs: both numbers of these lie within the 95 % "
+    "intervals of five further ones",
     "possible": "there is a reason whose option has not been run, or in too few runs to tell",
     "refuted": "every reason that has an option was tested, and none explains it",
     "none": "there is no reason that could be tested",
@@ -32,11 +33,18 @@ class Evidence(NamedTuple):
     low: float
     """The 95 % interval of the same number of five such runs."""
     high: float
+    chance: float | None = None
+    """Of further seeds: how probably five of them are as far off as the published number."""
 
     def __str__(self) -> str:
         runs = f"{self.runs} {'run' if self.runs == 1 else 'runs'}: {signed(self.value)}"
         low, high = signed(self.low), signed(self.high)
-        return runs if low == high else f"{runs}, five of them {low} to {high}"
+        words = runs if low == high else f"{runs}, five of them {low} to {high}"
+        return words if self.chance is None else f"{words}; {_percent(self.chance)} of fives are as far off"
+
+
+def _percent(share: float) -> str:
+    return "less than 0.1 %" if share < 0.001 else f"{100 * share:.1f} %" if share < 0.1 else f"{100 * share:.0f} %"
 
 
 @dataclasses.dataclass(frozen=True)

@@ -29,6 +29,8 @@ from derl.experiments.paper import Statistic
 
 DRAWN = 5
 """The runs behind a published number."""
+ROUNDING = 0.005
+"""Published numbers have two digits."""
 TOLERANCE = 0.02
 """What is added at both ends of the interval: published numbers are rounded, and some of ours hardly vary."""
 
@@ -92,6 +94,16 @@ def interval_of_five(returns: Float[np.ndarray, "runs evaluations"], statistic: 
     ways, times = ways_of_drawing(len(returns), DRAWN)
     curves = means_of(ways, returns)
     return repeated_interval(_statistic_of(curves, statistic), times)
+
+
+def chance_of_reaching(returns: Float[np.ndarray, "runs evaluations"], statistic: Statistic, published: float) -> float:
+    """How probably five runs drawn from these have a number that is as far off as the published one, or further, on the
+    same side of what they have in the mean; published numbers have two digits."""
+    ways, times = ways_of_drawing(len(returns), DRAWN)
+    drawn = _statistic_of(means_of(ways, returns), statistic)
+    above = published >= number_from(returns, statistic).score.value
+    beyond = drawn >= published - ROUNDING if above else drawn <= published + ROUNDING
+    return float(times @ beyond / times.sum())
 
 
 def widest_interval_of_five(

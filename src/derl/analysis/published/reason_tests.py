@@ -13,6 +13,7 @@ from derl.analysis.published.ours import (
     DRAWN,
     OurNumbers,
     Ours,
+    chance_of_reaching,
     changes,
     contains,
     number_from,
@@ -46,17 +47,19 @@ class ReasonTests:
     def luck(self, cell: Cell) -> Explanation:
         """That a number differs by the luck of five runs: further ones, alone, can tell.
 
-        It is luck if five drawn from them agree, and it is not if five that may be like none of them do not either.
+        It can be luck if five drawn from them agree, and it is not if five that may be like none of them do not either.
+        The average and the maximum of a case are of the same runs: the luck of these has to make both.
         """
         returns = self.results.finished(cell.case, evaluations=self.evaluations)
         further = np.empty((0, self.evaluations)) if returns is None else returns[DRAWN:]
         further = sound_runs(further)
         if len(further) < DRAWN:
             return Explanation(LUCK, BY_LUCK, "possible", "further seeds")
-        found = number_from(further, cell.statistic)
-        agrees = found.agrees_with(cell.mean)
-        undecided = not agrees and contains(_widest(further, cell), cell.mean)
-        evidence, confirmed = _evidence(found), None if undecided else agrees
+        outcomes = [_by_luck(further, number) for number in (cell, *self.twins(cell))]
+        undecided = False not in outcomes and None in outcomes
+        confirmed = None if undecided else False not in outcomes
+        chance = chance_of_reaching(further, cell.statistic, cell.mean)
+        evidence = _evidence(number_from(further, cell.statistic))._replace(chance=chance)
         return Explanation(LUCK, BY_LUCK, "possible", "further seeds", confirmed, undecided, evidence)
 
     def explanation(self, reason: Reason, cell: Cell, ours: Ours) -> Explanation:
@@ -64,15 +67,15 @@ class ReasonTests:
 
         An option that changes nothing has seeds of its own, with which a number may appear as well as with others. The
         average and the maximum of a case are of the same runs: an option with which only one of them appears is not
-        how they were made. And a row of a table was made by one code: an option that is refuted in more of its numbers
-        than it is confirmed in was confirmed by luck.
+        how they were made. And a row of a table was made by one code: an option that is not confirmed in more of its
+        numbers than it is refuted in was confirmed by luck.
         """
         tested, confirmed = reason.test(cell.case), self.outcome(reason, cell, ours)
         if confirmed:
             row = [(c, self.ours.get((c.case, c.statistic))) for c in self.rows[cell.table, cell.row]]
             differing = [(c, o) for c, o in row if o is not None and not o.agrees_with(c.mean) and reason.concerns(c)]
             outcomes = [self.outcome(reason, c, o) for c, o in differing]
-            confirmed = outcomes.count(True) >= outcomes.count(False)
+            confirmed = outcomes.count(True) > outcomes.count(False)
         text = reason.option_text if tested is not None else ""
         found = None if tested is None else self.number_of(tested, cell.statistic)
         undecided = confirmed is None and found is not None
@@ -117,6 +120,13 @@ class ReasonTests:
         assert sides[0] is not None
         assert sides[1] is not None
         return changes(sides[0], sides[1], cell.statistic) or None
+
+
+def _by_luck(further: Float[np.ndarray, "runs evaluations"], cell: Cell) -> bool | None:
+    """Whether five further runs may make a published number; None if there are too few to tell."""
+    if number_from(further, cell.statistic).agrees_with(cell.mean):
+        return True
+    return None if contains(_widest(further, cell), cell.mean) else False
 
 
 def _evidence(found: Ours) -> Evidence:

@@ -1,23 +1,24 @@
-"""How many runs a published number can be of, from its own standard deviation.
+"""What published numbers say against themselves: how many runs one can be of, and maxima below their own average.
 
 The paper says that all its results are of five runs. But its maxima come with the standard deviation over runs, and a
 few returns cannot deviate by any amount: of five between -0.01 and 0.99 whose mean is 0.70 three are at the top and one
 at the bottom at most, which makes 0.40, and the paper has 0.45. So that number is of other runs than the paper says,
-and the average of the same runs in Table 1 with it.
+and the average of the same runs in Table 1 with it. And the maximum of a curve is never below its average: where it is,
+one of the two numbers is not of these runs.
 """
 
 import dataclasses
 from functools import cache
 from math import floor, sqrt
+from typing import NamedTuple
 
 from derl.analysis.measures.numbers import signed
-from derl.analysis.published.ours import DRAWN
+from derl.analysis.published.ours import DRAWN, ROUNDING
+from derl.analysis.published.tables import table_of
 from derl.envs.registry import make
 from derl.experiments.cases import Case
 from derl.experiments.paper import Cell, cells
 
-ROUNDING = 0.005
-"""Published numbers have two digits."""
 MAXIMA = ("tab:deepsea_max_returns", "tab:hallway_max_returns")
 """Where a deviation is that over runs. (Elsewhere it is that over evaluations, or half an interval.)"""
 MOST = 30
@@ -91,6 +92,39 @@ def contradictions() -> dict[Case, Contradiction]:
     """All maxima of the paper that cannot be of five runs, by their case."""
     found = (_contradiction(cell) for cell in cells() if cell.table in MAXIMA)
     return {c.maximum.case: c for c in found if c is not None}
+
+
+class Pair(NamedTuple):
+    """The two published numbers of the same runs."""
+
+    average: Cell
+    maximum: Cell
+
+    @property
+    def text(self) -> str:
+        """What is wrong with a maximum below its average."""
+        return (
+            f"The paper has an average of {signed(self.average.mean)} and a maximum of {signed(self.maximum.mean)} for "
+            "these runs; no curve has a maximum below its average, so that one of the two is not theirs."
+        )
+
+
+@cache
+def maxima_below_averages() -> tuple[Pair, ...]:
+    """Every pair that no runs can have, beyond what rounding does."""
+    averages = {(c.case, c.row, _experiment(c)): c for c in cells() if c.statistic == "average"}
+    maxima = [c for c in cells() if c.statistic == "maximum"]
+    pairs = [Pair(averages[key], c) for c in maxima if (key := (c.case, c.row, _experiment(c))) in averages]
+    return tuple(pair for pair in pairs if pair.maximum.mean < pair.average.mean - 2 * ROUNDING - 1e-9)
+
+
+def impossible_pair(cell: Cell) -> Pair | None:
+    """The pair a published number belongs to, if no runs can have both."""
+    return next((pair for pair in maxima_below_averages() if cell in pair), None)
+
+
+def _experiment(cell: Cell) -> str:
+    return table_of(cell.table).experiment
 
 
 def _contradiction(maximum: Cell) -> Contradiction | None:

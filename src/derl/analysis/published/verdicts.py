@@ -24,7 +24,7 @@ from derl.analysis.published.explanations import OTHER_NUMBER, STANDINGS, Explan
 from derl.analysis.published.ours import DRAWN, OurNumbers, Ours, our_numbers
 from derl.analysis.published.reason_tests import ReasonTests
 from derl.analysis.published.reasons import reasons_for
-from derl.analysis.published.runs_behind import not_of_five_runs
+from derl.analysis.published.runs_behind import impossible_pair, not_of_five_runs
 from derl.analysis.published.tables import table_of
 from derl.experiments.cases import Case
 from derl.experiments.paper import Cell, Statistic, cells
@@ -135,6 +135,9 @@ class _Judge:
         contradiction = not_of_five_runs(cell)
         if contradiction is not None:
             found.append(Explanation("not of five runs", contradiction.text, "runs"))
+        pair = impossible_pair(cell)
+        if pair is not None:
+            found.append(Explanation("a maximum below its average", pair.text, "runs"))
         return ranked(found)
 
 
@@ -177,7 +180,7 @@ def verdict_frame(judged: Iterable[Verdict]) -> pl.DataFrame:
                 "high": None if v.ours is None else v.high,
                 "seeds": v.seeds,
                 "verdict": v.outcome,
-                "chance": v.chance,
+                "chance": None if v.chance is None else round(v.chance, 6),
                 "standing": v.standing,
                 "reason": first.text if first else None,
                 "reason_kind": first.kind if first else None,
