@@ -10,6 +10,7 @@ from derl.analysis.claims.divergence import main_groups
 from derl.analysis.claims.sensitivity import KINDS
 from derl.analysis.figures import style
 from derl.analysis.figures.aggregates import aggregates_figure
+from derl.analysis.figures.counted import counted_runs
 from derl.analysis.figures.curves import (
     ALGORITHMS,
     best_recipes,
@@ -24,6 +25,7 @@ from derl.analysis.figures.sensitivity import sensitivity_figure
 from derl.analysis.measures.frames import EVALUATIONS, Results, as_results
 from derl.analysis.pages.reproduction import cautioned, write_pages, write_text
 from derl.analysis.published.cautions import cautions
+from derl.analysis.published.ours import DRAWN
 from derl.envs.registry import PAPER_TASKS
 from derl.experiments.cases import Case
 from derl.experiments.paper import SENSITIVITY_TASKS, column_name
@@ -40,6 +42,11 @@ OTHERS = [f"{algorithm}-{bonus}" for algorithm in ("a2c", "ppo") for bonus in ("
 CONSTRAINED = ["dea2c-count", "dea2c-count-kl"]
 EXPLORERS = ["a2c", "a2c-count", "a2c-icm", "a2c-rnd", "ppo-count", "dea2c-count"]
 
+ABOUT = (
+    f"Where the paper has a number, the runs are those of the tables: the first {DRAWN} seeds. Shading and lines "
+    "across bars are 95 % bootstrap intervals over runs."
+)
+
 Named = tuple[str, str, Figure | None]
 """A file's name, what the figure shows, and the figure, if there is anything to show."""
 
@@ -47,8 +54,7 @@ Named = tuple[str, str, Figure | None]
 def write_figures(frame: pl.DataFrame | Results, folder: Path | str, *, evaluations: int = EVALUATIONS) -> list[Path]:
     """Draw everything there is, as PNG and PDF, with a page that shows it."""
     results = as_results(frame)
-    lines, paths = ["# Figures", "Shading and lines across bars are 95 % bootstrap intervals over runs."], []
-    missing = []
+    lines, paths, missing = ["# Figures", ABOUT], [], []
     for name, caption, figure in figures(results, evaluations):
         if figure is None:
             missing.append(f"- {caption}")
@@ -72,7 +78,8 @@ def write_all(frame: pl.DataFrame | Results, folder: Path | str, *, evaluations:
 
 
 def figures(results: Results, evaluations: int = EVALUATIONS) -> Iterator[Named]:
-    """All figures, one after the other."""
+    """All figures, one after the other, of the runs that the tables count."""
+    results = counted_runs(results, evaluations)
     yield from curve_figures(results)
     yield from sensitivity_figures(results, evaluations)
     yield from divergence_figures(results)
