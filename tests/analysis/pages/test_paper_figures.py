@@ -277,4 +277,6 @@ def test_everything_is_written(tmp_path):
             with Image.open(path) as image:
                 assert min(image.size) > 500
     assert "## Not run" in shown
+    assert "the first 5 seeds" in shown
+    assert "widened" in shown
     assert "(figures/README.md)" in (tmp_path / "README.md").read_text()

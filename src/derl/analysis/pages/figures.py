@@ -44,7 +44,8 @@ EXPLORERS = ["a2c", "a2c-count", "a2c-icm", "a2c-rnd", "ppo-count", "dea2c-count
 
 ABOUT = (
     f"Where the paper has a number, the runs are those of the tables: the first {DRAWN} seeds. Shading and lines "
-    "across bars are 95 % bootstrap intervals over runs."
+    "across bars are 95 % bootstrap intervals over runs. Those across bars are widened by √(n / (n - 1)) for n runs, "
+    "because few runs drawn from themselves vary too little, and cut off at the lowest and the best possible return."
 )
 
 Named = tuple[str, str, Figure | None]
