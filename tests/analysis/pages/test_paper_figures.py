@@ -251,6 +251,14 @@ def test_every_pair_of_coefficients_has_a_figure():
         assert len(names_in(drawn[name].axes[0])) == 2
 
 
+def test_coefficients_are_missing_only_where_the_paper_varies_them():
+    for task, missing in (("DeepSea-10", True), ("Hallway-20-20", True), ("Hallway-10-10", False)):
+        drawn = {name: figure for name, _, figure in divergence_figures(Results(variants_of(task)))}
+        name = f"kl-{task.lower()}-coefficients"
+        assert (name in drawn) == missing
+        assert drawn.get(name) is None
+
+
 def test_every_figure_has_a_name_of_its_own_and_missing_ones_are_none():
     nothing = results_of({("dea2c-count", "Hallway-10-10"): 0.3})
     named = list(figures(nothing))

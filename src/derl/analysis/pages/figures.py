@@ -1,6 +1,7 @@
 """All figures like the paper's from a frame of results, each as PDF and PNG; what was not run is not drawn."""
 
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import polars as pl
@@ -27,6 +28,7 @@ from derl.analysis.pages.reproduction import cautioned, write_pages, write_text
 from derl.analysis.published.cautions import cautions
 from derl.analysis.published.ours import DRAWN
 from derl.envs.registry import PAPER_TASKS
+from derl.experiments.builtin import experiment
 from derl.experiments.cases import Case
 from derl.experiments.paper import SENSITIVITY_TASKS, column_name
 from derl.training.recipes import TABLE_1
@@ -128,6 +130,13 @@ def sensitivity_figures(results: Results, evaluations: int = EVALUATIONS) -> Ite
             yield f"{stem}-kl", f"{what}, with KL constraints", tied
 
 
+@cache
+def coefficient_tasks() -> frozenset[str]:
+    """The tasks in which the paper varies the coefficients of constraints."""
+    varied = {"decoupling.alpha_explorer", "decoupling.alpha_exploiter"}
+    return frozenset(case.task for case in experiment("kl").cases if varied & dict(case.changes).keys())
+
+
 def divergence_figures(results: Results) -> Iterator[Named]:
     """Divergence of the two policies."""
     found = False
@@ -135,7 +144,10 @@ def divergence_figures(results: Results) -> Iterator[Named]:
         found = True
         name, stem = column_name(group.task), f"kl-{group.task.lower()}"
         yield stem, f"KL constraints and intrinsic rewards alone in {name}", four_panels(results, group)
-        yield f"{stem}-coefficients", f"All coefficients of constraints in {name}", coefficients_figure(results, group)
+        maps = coefficients_figure(results, group)
+        # Elsewhere the paper has constraints of one strength alone, and nothing is missing.
+        if maps is not None or group.task in coefficient_tasks():
+            yield f"{stem}-coefficients", f"All coefficients of constraints in {name}", maps
         for alphas in sorted({(v.alpha_explorer, v.alpha_exploiter) for v in group.cases}):
             explorer, exploiter = (f"{alpha:g}" for alpha in alphas)
             # Without dots, which would end the file's name.
