@@ -152,6 +152,21 @@ def test_recipes_are_compared_in_the_tasks_all_of_them_have():
     assert comparable(apart, ["a2c", "ppo"], tasks) == (["a2c"], ["DeepSea-10"])
 
 
+def test_normalised_returns_are_of_recipes_with_all_tasks():
+    tasks = ["DeepSea-10", "DeepSea-14", "DeepSea-20"]
+    levels = {(recipe, task): 0.5 for recipe in ("a2c", "ppo-count", "ppo-icm") for task in tasks}
+    levels |= {("ppo-icm", task): 0.3 for task in tasks} | {("ppo-rnd", task): 0.9 for task in tasks[:2]}
+    results = results_of(levels)
+    assert best_recipes(results, tasks) == ["a2c", "ppo-rnd"]
+    assert best_recipes(results, tasks, fullest=True) == ["a2c", "ppo-count"]
+    (axes,) = normalised_figure(results, {"DeepSea": tasks}).axes
+    assert axes.get_title(loc="left") == "DeepSea"
+    assert names_in(axes) == ["A2C", "PPO Count"]
+    assert axes.get_legend().get_title().get_text() == "too few tasks: PPO RND"
+    # PPO used to have no profile, because its best cannot be compared.
+    assert names_in(aggregates_figure(results, "DeepSea", tasks).axes[3]) == ["A2C", "PPO Count"]
+
+
 def test_where_the_best_was_not_run_another_of_its_algorithm_is_drawn():
     results = results_of({("a2c-count", "DeepSea-10"): 0.9, ("a2c", "DeepSea-10"): 0.1, ("a2c", "DeepSea-14"): 0.2})
     figure = task_grid(results, ["DeepSea-10", "DeepSea-14", "DeepSea-20"], ["a2c-count"], "title")

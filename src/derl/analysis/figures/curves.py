@@ -57,11 +57,14 @@ def looks_of(recipes: Sequence[str]) -> dict[str, Look]:
     }
 
 
-def best_recipes(results: Results, tasks: Sequence[str], algorithms: Sequence[str] = ALGORITHMS) -> list[str]:
+def best_recipes(
+    results: Results, tasks: Sequence[str], algorithms: Sequence[str] = ALGORITHMS, *, fullest: bool = False
+) -> list[str]:
     """Of each algorithm the recipe with the highest normalised average return over the tasks.
 
     Where not all have been run, a task counts by how much better a recipe is there than the algorithm's others, and
-    recipes with half as many tasks as another, or fewer, are left out.
+    recipes with half as many tasks as another, or fewer, are left out. `fullest` leaves out all that have fewer than
+    another, for means over tasks, which compare only if they are over the same.
     """
     scores: dict[str, dict[str, float]] = {}
     for case in results.cases:
@@ -73,11 +76,11 @@ def best_recipes(results: Results, tasks: Sequence[str], algorithms: Sequence[st
     for algorithm in algorithms:
         own = {recipe: by_task for recipe, by_task in scores.items() if recipe.partition("-")[0] == algorithm}
         if own:
-            chosen.append(_best(own))
+            chosen.append(_best(own, fullest))
     return chosen
 
 
-def _best(scores: Mapping[str, Mapping[str, float]]) -> str:
+def _best(scores: Mapping[str, Mapping[str, float]], fullest: bool) -> str:
     most = max(map(len, scores.values()))
     usual = {
         task: float(np.nanmean([s[task] for s in scores.values() if task in s]))
@@ -86,7 +89,7 @@ def _best(scores: Mapping[str, Mapping[str, float]]) -> str:
     gains = {
         recipe: float(np.mean([value - usual[task] for task, value in sorted(by_task.items())]))
         for recipe, by_task in scores.items()
-        if 2 * len(by_task) > most
+        if (len(by_task) == most if fullest else 2 * len(by_task) > most)
     }
     return max(gains, key=lambda recipe: gains[recipe])
 
