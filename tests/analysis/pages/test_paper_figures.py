@@ -115,7 +115,7 @@ def test_a_legend_fits_and_panels_say_what_was_not_run():
     box = figure.legends[0].get_window_extent()
     assert 0 <= box.x0 < box.x1 <= figure.bbox.width
     said = [axes.get_title("right") for axes in figure.axes]
-    assert said == ["", "not run: 4 of 5", "not run: DeDQN Count"]
+    assert said == ["", "dashed: PPO Count\nnot run: 4 of 5", "not run: DeDQN Count"]
 
 
 def test_families_have_columns():
@@ -171,6 +171,8 @@ def test_where_the_best_was_not_run_another_of_its_algorithm_is_drawn():
     results = results_of({("a2c-count", "DeepSea-10"): 0.9, ("a2c", "DeepSea-10"): 0.1, ("a2c", "DeepSea-14"): 0.2})
     figure = task_grid(results, ["DeepSea-10", "DeepSea-14", "DeepSea-20"], ["a2c-count"], "title")
     assert [names_in(axes) for axes in figure.axes[:2]] == [["A2C Count"], ["A2C (no A2C Count)"]]
+    assert [axes.get_title("right") for axes in figure.axes[:2]] == ["", "dashed: A2C"]
+    assert [axes.lines[0].get_linestyle() for axes in figure.axes[:2]] == ["-", "--"]
     assert [text.get_text() for text in figure.axes[2].texts] == ["not run"]
 
 
