@@ -24,3 +24,9 @@ def test_a_variant_looks_the_same_whichever_others_were_run():
     part = looks_in(frame.filter(~(free & pl.col("setting").str.contains("intrinsic"))))
     assert len(part) == 3
     assert part.items() <= whole.items()
+
+
+def test_rewards_are_written_as_in_the_paper():
+    names = looks_in(variants_of("DeepSea-10"))
+    assert sum(name.startswith("$r^e + \\lambda r^i$, ") for name in names) == 2
+    assert sum(name.startswith("$\\lambda r^i$, ") for name in names) == 2

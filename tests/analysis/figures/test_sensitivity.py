@@ -1,8 +1,8 @@
 """Bars of a sweep: what their intervals and titles say."""
 
 from analysis.made_up import frame_of
-from derl.analysis.claims.sensitivity import swept_case
-from derl.analysis.figures.sensitivity import sensitivity_figure
+from derl.analysis.claims.sensitivity import sweep, swept_case
+from derl.analysis.figures.sensitivity import panel_title, sensitivity_figure
 from derl.analysis.measures.frames import Results
 
 
@@ -16,3 +16,9 @@ def test_intervals_end_where_returns_do():
         assert [tuple(ends) for ends in intervals] == [(lowest, best)] * 2
         left, right = axes.get_xlim()
         assert lowest - 0.1 * best < left < lowest < best < right
+
+
+def test_rewards_are_written_as_in_the_paper():
+    nothing = Results(frame_of({swept_case("a2c-count", "DeepSea-10", "lambda", 1.0): [[0.0]]}))
+    titles = [panel_title(sweep(nothing, "dea2c-count-kl", "DeepSea-10", "lambda", r)) for r in ("both", "intrinsic")]
+    assert titles == ["DeA2C Count, KL", "DeA2C Count, KL, only $r^i$"]

@@ -34,7 +34,7 @@ LOOKS: dict[tuple[str, bool], Look] = {
 
 def variant_name(variant: Variant) -> str:
     """What a line is called."""
-    reward = "$r_e + \\lambda r_i$" if variant.reward == "both" else "$\\lambda r_i$"
+    reward = "$r^e + \\lambda r^i$" if variant.reward == "both" else "$\\lambda r^i$"
     if not variant.constrained:
         return f"{reward}, no constraint"
     return f"{reward}, $\\alpha_\\beta$ = {variant.alpha_explorer:g}, $\\alpha_e$ = {variant.alpha_exploiter:g}"

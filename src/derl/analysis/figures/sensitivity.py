@@ -120,7 +120,7 @@ def panel_title(swept: Sweep) -> str:
     """Whose bars they are."""
     if not swept.recipe.endswith("-kl"):
         return row_name(swept.recipe)
-    reward = "" if swept.reward == "both" else ", only $r_i$"
+    reward = "" if swept.reward == "both" else ", only $r^i$"
     return f"{row_name(swept.recipe.removesuffix('-kl'))}, KL{reward}"
 
 
