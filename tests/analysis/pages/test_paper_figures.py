@@ -6,7 +6,6 @@ from PIL import Image
 
 from analysis.made_up import frame_of, together, variants_of
 from derl.analysis.claims.divergence import Variant, main_groups
-from derl.analysis.claims.sensitivity import swept_case
 from derl.analysis.figures.aggregates import aggregates_figure, all_scores
 from derl.analysis.figures.curves import (
     LOOKS,
@@ -20,11 +19,9 @@ from derl.analysis.figures.curves import (
 )
 from derl.analysis.figures.kl import coefficients_figure, four_panels, pair_figure
 from derl.analysis.figures.normalised import comparable, normalised_curve, normalised_figure
-from derl.analysis.figures.sensitivity import sensitivity_figure
 from derl.analysis.measures.frames import Results
-from derl.analysis.pages.figures import FAMILIES, MAIN, curve_figures, divergence_figures, figures, write_all
+from derl.analysis.pages.figures import FAMILIES, curve_figures, divergence_figures, figures, write_all
 from derl.experiments.cases import Case
-from derl.experiments.paper import LAMBDAS
 
 TASKS = ["DeepSea-10", "Hallway-10-10"]
 
@@ -200,36 +197,6 @@ def test_coverage_is_a_share():
     results = Results(frame_of({Case.of("a2c", "DeepSea-10"): [[0.0] * 3]}).with_columns(coverage=pl.lit(11)))
     figure = coverage_figure(results, ["DeepSea-10"], ["a2c"], columns=1)
     np.testing.assert_allclose(figure.axes[0].lines[0].get_ydata(), 0.2)
-
-
-def swept_results(values) -> Results:
-    return Results(
-        frame_of({swept_case("a2c-count", "DeepSea-10", "lambda", v): [[0.4] * 100, [0.6] * 100] for v in values})
-    )
-
-
-def test_bars_of_a_sweep():
-    figure = sensitivity_figure(swept_results(LAMBDAS[:3]), "DeepSea-10", "lambda", MAIN, 5)
-    bars = figure.axes[0]
-    assert bars.get_title(loc="left") == "A2C Count"
-    np.testing.assert_allclose([bar.get_width() for bar in bars.patches if bar.get_height()], [0.5] * 3)
-    assert [text.get_text() for text in bars.texts] == ["not run"] * 6
-    diamonds = [line.get_xdata()[0] for line in bars.lines if line.get_marker() == "D" and len(line.get_xdata())]
-    assert len(diamonds) == 9
-    assert 0.99 in diamonds
-    assert sensitivity_figure(swept_results(LAMBDAS[:3]), "Hallway-10-10", "lambda", MAIN, 5) is None
-    # One value alone is no sweep, and unfinished runs do not count.
-    assert sensitivity_figure(swept_results([1.0]), "DeepSea-10", "lambda", MAIN, 5) is None
-    assert sensitivity_figure(swept_results(LAMBDAS), "DeepSea-10", "lambda", MAIN, 5, evaluations=101) is None
-
-
-def test_a_single_run_has_a_bar_without_an_interval():
-    rows = {swept_case("a2c-count", "DeepSea-10", "lambda", v): [[0.4] * 100] for v in LAMBDAS[:2]}
-    figure = sensitivity_figure(Results(frame_of(rows)), "DeepSea-10", "lambda", ["a2c-count"], 1)
-    bars = figure.axes[0]
-    np.testing.assert_allclose([bar.get_width() for bar in bars.patches if bar.get_height()], [0.4] * 2)
-    assert [text.get_text() for text in bars.texts] == ["one run"] * 2 + ["not run"] * 7
-    assert not [line for line in bars.lines if line.get_linewidth() == 3.0 and len(line.get_xdata())]
 
 
 def test_four_panels():
