@@ -16,6 +16,7 @@ import polars as pl
 import derl
 from derl.analysis.figures import style
 from derl.analysis.figures.beyond import MAXIMA, best_published
+from derl.analysis.figures.counted import counted_runs
 from derl.analysis.figures.run import draw_line, plot_decoupling
 from derl.analysis.measures.curves import learning_curves
 from derl.analysis.measures.frames import Results, newest
@@ -196,10 +197,10 @@ def main() -> None:
         return
     FIGURES.mkdir(exist_ok=True)
     whole = newest(read_results([RESULTS]))
-    found = frames(whole)
+    results = Results(whole)
+    found = frames(counted_runs(results).frame)
     for recipe in sorted({recipe for _, recipe in found}):
         draw_recipe(recipe, {task: found[task, recipe] for task in TASKS if (task, recipe) in found})
-    results = Results(whole)
     for (page, name), (cases, columns) in VARIANTS.items():
         fill_in(ROOT / "docs" / page, variants_table(results, cases, columns), name)
     judged = [v for v in verdicts(whole) if v.cell.table == "tab:mean_returns"]

@@ -6,7 +6,6 @@ from PIL import Image
 
 from analysis.made_up import frame_of, together, variants_of
 from derl.analysis.claims.divergence import Variant, main_groups
-from derl.analysis.claims.sensitivity import swept_case
 from derl.analysis.figures.aggregates import aggregates_figure, all_scores
 from derl.analysis.figures.curves import (
     LOOKS,
@@ -20,11 +19,9 @@ from derl.analysis.figures.curves import (
 )
 from derl.analysis.figures.kl import coefficients_figure, four_panels, pair_figure
 from derl.analysis.figures.normalised import comparable, normalised_curve, normalised_figure
-from derl.analysis.figures.sensitivity import sensitivity_figure
 from derl.analysis.measures.frames import Results
-from derl.analysis.pages.figures import FAMILIES, MAIN, curve_figures, divergence_figures, figures, write_all
+from derl.analysis.pages.figures import FAMILIES, curve_figures, divergence_figures, figures, write_all
 from derl.experiments.cases import Case
-from derl.experiments.paper import LAMBDAS
 
 TASKS = ["DeepSea-10", "Hallway-10-10"]
 
@@ -115,7 +112,7 @@ def test_a_legend_fits_and_panels_say_what_was_not_run():
     box = figure.legends[0].get_window_extent()
     assert 0 <= box.x0 < box.x1 <= figure.bbox.width
     said = [axes.get_title("right") for axes in figure.axes]
-    assert said == ["", "not run: 4 of 5", "not run: DeDQN Count"]
+    assert said == ["", "dashed: PPO Count\nnot run: 4 of 5", "not run: DeDQN Count"]
 
 
 def test_families_have_columns():
@@ -152,10 +149,27 @@ def test_recipes_are_compared_in_the_tasks_all_of_them_have():
     assert comparable(apart, ["a2c", "ppo"], tasks) == (["a2c"], ["DeepSea-10"])
 
 
+def test_normalised_returns_are_of_recipes_with_all_tasks():
+    tasks = ["DeepSea-10", "DeepSea-14", "DeepSea-20"]
+    levels = {(recipe, task): 0.5 for recipe in ("a2c", "ppo-count", "ppo-icm") for task in tasks}
+    levels |= {("ppo-icm", task): 0.3 for task in tasks} | {("ppo-rnd", task): 0.9 for task in tasks[:2]}
+    results = results_of(levels)
+    assert best_recipes(results, tasks) == ["a2c", "ppo-rnd"]
+    assert best_recipes(results, tasks, fullest=True) == ["a2c", "ppo-count"]
+    (axes,) = normalised_figure(results, {"DeepSea": tasks}).axes
+    assert axes.get_title(loc="left") == "DeepSea"
+    assert names_in(axes) == ["A2C", "PPO Count"]
+    assert axes.get_legend().get_title().get_text() == "too few tasks: PPO RND"
+    # PPO used to have no profile, because its best cannot be compared.
+    assert names_in(aggregates_figure(results, "DeepSea", tasks).axes[3]) == ["A2C", "PPO Count"]
+
+
 def test_where_the_best_was_not_run_another_of_its_algorithm_is_drawn():
     results = results_of({("a2c-count", "DeepSea-10"): 0.9, ("a2c", "DeepSea-10"): 0.1, ("a2c", "DeepSea-14"): 0.2})
     figure = task_grid(results, ["DeepSea-10", "DeepSea-14", "DeepSea-20"], ["a2c-count"], "title")
     assert [names_in(axes) for axes in figure.axes[:2]] == [["A2C Count"], ["A2C (no A2C Count)"]]
+    assert [axes.get_title("right") for axes in figure.axes[:2]] == ["", "dashed: A2C"]
+    assert [axes.lines[0].get_linestyle() for axes in figure.axes[:2]] == ["-", "--"]
     assert [text.get_text() for text in figure.axes[2].texts] == ["not run"]
 
 
@@ -183,36 +197,6 @@ def test_coverage_is_a_share():
     results = Results(frame_of({Case.of("a2c", "DeepSea-10"): [[0.0] * 3]}).with_columns(coverage=pl.lit(11)))
     figure = coverage_figure(results, ["DeepSea-10"], ["a2c"], columns=1)
     np.testing.assert_allclose(figure.axes[0].lines[0].get_ydata(), 0.2)
-
-
-def swept_results(values) -> Results:
-    return Results(
-        frame_of({swept_case("a2c-count", "DeepSea-10", "lambda", v): [[0.4] * 100, [0.6] * 100] for v in values})
-    )
-
-
-def test_bars_of_a_sweep():
-    figure = sensitivity_figure(swept_results(LAMBDAS[:3]), "DeepSea-10", "lambda", MAIN, 5)
-    bars = figure.axes[0]
-    assert bars.get_title(loc="left") == "A2C Count"
-    np.testing.assert_allclose([bar.get_width() for bar in bars.patches if bar.get_height()], [0.5] * 3)
-    assert [text.get_text() for text in bars.texts] == ["not run"] * 6
-    diamonds = [line.get_xdata()[0] for line in bars.lines if line.get_marker() == "D" and len(line.get_xdata())]
-    assert len(diamonds) == 9
-    assert 0.99 in diamonds
-    assert sensitivity_figure(swept_results(LAMBDAS[:3]), "Hallway-10-10", "lambda", MAIN, 5) is None
-    # One value alone is no sweep, and unfinished runs do not count.
-    assert sensitivity_figure(swept_results([1.0]), "DeepSea-10", "lambda", MAIN, 5) is None
-    assert sensitivity_figure(swept_results(LAMBDAS), "DeepSea-10", "lambda", MAIN, 5, evaluations=101) is None
-
-
-def test_a_single_run_has_a_bar_without_an_interval():
-    rows = {swept_case("a2c-count", "DeepSea-10", "lambda", v): [[0.4] * 100] for v in LAMBDAS[:2]}
-    figure = sensitivity_figure(Results(frame_of(rows)), "DeepSea-10", "lambda", ["a2c-count"], 1)
-    bars = figure.axes[0]
-    np.testing.assert_allclose([bar.get_width() for bar in bars.patches if bar.get_height()], [0.4] * 2)
-    assert [text.get_text() for text in bars.texts] == ["one run"] * 2 + ["not run"] * 7
-    assert not [line for line in bars.lines if line.get_linewidth() == 3.0 and len(line.get_xdata())]
 
 
 def test_four_panels():
@@ -251,6 +235,14 @@ def test_every_pair_of_coefficients_has_a_figure():
         assert len(names_in(drawn[name].axes[0])) == 2
 
 
+def test_coefficients_are_missing_only_where_the_paper_varies_them():
+    for task, missing in (("DeepSea-10", True), ("Hallway-20-20", True), ("Hallway-10-10", False)):
+        drawn = {name: figure for name, _, figure in divergence_figures(Results(variants_of(task)))}
+        name = f"kl-{task.lower()}-coefficients"
+        assert (name in drawn) == missing
+        assert drawn.get(name) is None
+
+
 def test_every_figure_has_a_name_of_its_own_and_missing_ones_are_none():
     nothing = results_of({("dea2c-count", "Hallway-10-10"): 0.3})
     named = list(figures(nothing))
@@ -277,4 +269,6 @@ def test_everything_is_written(tmp_path):
             with Image.open(path) as image:
                 assert min(image.size) > 500
     assert "## Not run" in shown
+    assert "the first 5 seeds" in shown
+    assert "widened" in shown
     assert "(figures/README.md)" in (tmp_path / "README.md").read_text()

@@ -56,9 +56,8 @@ def aggregates_figure(results: Results, environment: str, tasks: Sequence[str]) 
             axes.set_title(name, loc="left", fontsize=10)
             if axes is not panels[0]:
                 axes.set_yticklabels([])
-        draw_profiles(
-            panels[3], {recipe: scores[recipe] for recipe in best_recipes(results, tasks) if recipe in scores}
-        )
+        best = best_recipes(results, tasks, fullest=True)
+        draw_profiles(panels[3], {recipe: scores[recipe] for recipe in best if recipe in scores})
         title = f"{environment}: normalised average returns over {len(tasks)} tasks, 95 % intervals"
         left_out = len(TABLE_1) - len(scores)
         if left_out:

@@ -57,11 +57,14 @@ def looks_of(recipes: Sequence[str]) -> dict[str, Look]:
     }
 
 
-def best_recipes(results: Results, tasks: Sequence[str], algorithms: Sequence[str] = ALGORITHMS) -> list[str]:
+def best_recipes(
+    results: Results, tasks: Sequence[str], algorithms: Sequence[str] = ALGORITHMS, *, fullest: bool = False
+) -> list[str]:
     """Of each algorithm the recipe with the highest normalised average return over the tasks.
 
     Where not all have been run, a task counts by how much better a recipe is there than the algorithm's others, and
-    recipes with half as many tasks as another, or fewer, are left out.
+    recipes with half as many tasks as another, or fewer, are left out. `fullest` leaves out all that have fewer than
+    another, for means over tasks, which compare only if they are over the same.
     """
     scores: dict[str, dict[str, float]] = {}
     for case in results.cases:
@@ -73,11 +76,11 @@ def best_recipes(results: Results, tasks: Sequence[str], algorithms: Sequence[st
     for algorithm in algorithms:
         own = {recipe: by_task for recipe, by_task in scores.items() if recipe.partition("-")[0] == algorithm}
         if own:
-            chosen.append(_best(own))
+            chosen.append(_best(own, fullest))
     return chosen
 
 
-def _best(scores: Mapping[str, Mapping[str, float]]) -> str:
+def _best(scores: Mapping[str, Mapping[str, float]], fullest: bool) -> str:
     most = max(map(len, scores.values()))
     usual = {
         task: float(np.nanmean([s[task] for s in scores.values() if task in s]))
@@ -86,7 +89,7 @@ def _best(scores: Mapping[str, Mapping[str, float]]) -> str:
     gains = {
         recipe: float(np.mean([value - usual[task] for task, value in sorted(by_task.items())]))
         for recipe, by_task in scores.items()
-        if 2 * len(by_task) > most
+        if (len(by_task) == most if fullest else 2 * len(by_task) > most)
     }
     return max(gains, key=lambda recipe: gains[recipe])
 
@@ -96,21 +99,27 @@ def draw_returns(
 ) -> None:
     """The evaluation returns of several recipes in one task, with the optimum as a dashed line.
 
-    `stand_ins` are drawn, and named as such, in the place of recipes that were not run in this task.
+    `stand_ins` are drawn, dashed and named as such, in the place of recipes that were not run in this task.
     """
+    stand_ins = stand_ins or {}
     for recipe, (colour, index) in looks.items():
-        instead = (stand_ins or {}).get(recipe)
+        instead = stand_ins.get(recipe)
         curve = curve_of(results, Case.of(instead or recipe, task))
         if curve is not None:
             name = row_name(recipe) if instead is None else f"{row_name(instead)} (no {row_name(recipe)})"
-            draw_line(axes, curve, "", name, colour, index)
-    missing = [recipe for recipe in looks if Case.of((stand_ins or {}).get(recipe, recipe), task) not in results]
+            draw_line(axes, curve, "", name, colour, index, dashed=instead is not None)
+    missing = [recipe for recipe in looks if Case.of(stand_ins.get(recipe, recipe), task) not in results]
     style.style_curves(axes, "")
     mark_empty(axes)
-    if 0 < len(missing) < len(looks):
-        names = row_name(missing[0]) if len(missing) == 1 else f"{len(missing)} of {len(looks)}"
-        axes.set_title(f"not run: {names}", loc="right", fontsize=7, color=style.FAINT, fontweight="normal")
+    notes = {"dashed": list(stand_ins.values()), "not run": missing if len(missing) < len(looks) else []}
+    said = [f"{what}: {_few(recipes, len(looks))}" for what, recipes in notes.items() if recipes]
+    axes.set_title("\n".join(said), loc="right", fontsize=7, color=style.FAINT, fontweight="normal")
     draw_optimum(axes, task)
+
+
+def _few(recipes: Sequence[str], lines: int) -> str:
+    """A name, or how many there are: more names than one do not fit beside a panel's title."""
+    return row_name(recipes[0]) if len(recipes) == 1 else f"{len(recipes)} of {lines}"
 
 
 def stand_ins_of(results: Results, task: str, recipes: Sequence[str]) -> dict[str, str]:

@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 
 from derl.analysis.claims.divergence import RECIPE, Group, Variant
 from derl.analysis.figures import style
-from derl.analysis.figures.curves import curve_of, draw_optimum, share_legend
+from derl.analysis.figures.curves import Look, curve_of, draw_optimum, share_legend
 from derl.analysis.figures.run import draw_line
 from derl.analysis.measures.aggregates import optimal_return
 from derl.analysis.measures.frames import Results
@@ -23,12 +23,18 @@ PANELS = (
     ("kl", "KL divergence"),
 )
 """The paper's arrangement: upper left, upper right, lower left, lower right."""
-COLOURS = (style.ORANGE, style.BLUE, style.VERMILLION, style.GREEN)
+LOOKS: dict[tuple[str, bool], Look] = {
+    ("both", False): (style.ORANGE, 0),
+    ("intrinsic", False): (style.BLUE, 1),
+    ("both", True): (style.VERMILLION, 2),
+    ("intrinsic", True): (style.GREEN, 3),
+}
+"""By reward, and whether there is a constraint: a variant looks the same in all figures, whichever others are there."""
 
 
 def variant_name(variant: Variant) -> str:
     """What a line is called."""
-    reward = "$r_e + \\lambda r_i$" if variant.reward == "both" else "$\\lambda r_i$"
+    reward = "$r^e + \\lambda r^i$" if variant.reward == "both" else "$\\lambda r^i$"
     if not variant.constrained:
         return f"{reward}, no constraint"
     return f"{reward}, $\\alpha_\\beta$ = {variant.alpha_explorer:g}, $\\alpha_e$ = {variant.alpha_exploiter:g}"
@@ -43,10 +49,10 @@ def four_panels(results: Results, group: Group, variants: Sequence[Variant] | No
         figure = style.new_figure(8.2, 5.4)
         grid = figure.subplots(2, 2, sharex=True).ravel()
         for axes, (column, name) in zip(grid, PANELS, strict=True):
-            for i, variant in enumerate(chosen):
+            for variant in chosen:
                 curve = curve_of(results, group.cases[variant], column)
                 if curve is not None:
-                    draw_line(axes, curve, "", variant_name(variant), COLOURS[i % 4], i)
+                    draw_line(axes, curve, "", variant_name(variant), *LOOKS[variant.reward, variant.constrained])
             style.style_curves(axes, name)
             if column.endswith("return"):
                 draw_optimum(axes, group.task)

@@ -22,15 +22,16 @@ def normalised_figure(results: Results, environments: Mapping[str, Sequence[str]
         figure = style.new_figure(4.6 * len(environments), 3.6)
         panels = panels_of(figure, len(environments), len(environments))
         for axes, (environment, tasks) in zip(panels, environments.items(), strict=True):
-            best = best_recipes(results, tasks)
-            recipes, common = comparable(results, best, tasks)
+            fullest = best_recipes(results, tasks, fullest=True)
+            recipes, common = comparable(results, fullest, tasks)
             for recipe, (colour, index) in looks_of(recipes).items():
                 curve = normalised_curve(results, recipe, common)
                 draw_line(axes, curve, "", row_name(recipe), colour, index)
             partly = "" if len(common) == len(tasks) else f" ({len(common)} of {len(tasks)} tasks)"
             style.style_curves(axes, environment + partly)
             axes.axhline(1.0, color=style.INK, linewidth=1.1, linestyle=DASHED, zorder=1)
-            left_out = [row_name(recipe) for recipe in best if recipe not in recipes]
+            better = dict.fromkeys([*best_recipes(results, tasks), *fullest])
+            left_out = [row_name(recipe) for recipe in better if recipe not in recipes]
             title = f"too few tasks: {', '.join(left_out)}" if left_out else None
             options = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.2), "ncols": 2}
             axes.legend(fontsize=8.5, title=title, title_fontsize=8, **options)

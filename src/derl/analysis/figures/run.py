@@ -116,7 +116,9 @@ def draw_curves(
     return figure
 
 
-def draw_line(axes: Axes, curve: pl.DataFrame, prefix: str, label: str | None, colour: str, index: int) -> None:
+def draw_line(
+    axes: Axes, curve: pl.DataFrame, prefix: str, label: str | None, colour: str, index: int, *, dashed: bool = False
+) -> None:
     """One mean with its band. Markers tell lines apart where colours cannot be seen."""
     x, mean, low, high = (
         curve[name].to_numpy() for name in ("episodes", *(f"{prefix}{n}" for n in ("mean", "low", "high")))
@@ -130,6 +132,8 @@ def draw_line(axes: Axes, curve: pl.DataFrame, prefix: str, label: str | None, c
         mean,
         color=colour,
         linewidth=1.8,
+        # Shorter than the dashes of the optimum.
+        linestyle=(0, (2.2, 1.1)) if dashed else "-",
         label=label,
         marker=style.MARKERS[index % len(style.MARKERS)],
         markersize=4.5,

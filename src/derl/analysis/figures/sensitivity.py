@@ -10,8 +10,10 @@ from matplotlib.figure import Figure
 from derl.analysis.claims.sensitivity import Kind, Sweep, published_values, sweep, swept_values
 from derl.analysis.figures import style
 from derl.analysis.figures.curves import DASHED, panels_of
-from derl.analysis.measures.aggregates import optimal_return
+from derl.analysis.measures.aggregates import Estimate, optimal_return
+from derl.analysis.measures.effects import Effect
 from derl.analysis.measures.frames import EVALUATIONS, Results
+from derl.envs.registry import make
 from derl.experiments.paper import column_name, row_name
 
 
@@ -62,11 +64,22 @@ def _label(swept: Sweep) -> str:
 def _range(sweeps: Sequence[Sweep], task: str) -> tuple[float, float]:
     """One scale for all panels, from the lowest number there is to a little above the optimum."""
     best = optimal_return(task)
-    lowest = [effect.estimate().low * best for swept in sweeps for effect in swept.effects.values()]
+    lowest = [possible_returns(effect, task).low for swept in sweeps for effect in swept.effects.values()]
     lowest += [value * best for swept in sweeps for value in swept.once.values()]
     published = [value for swept in sweeps for value in published_values(swept).values()]
     low = min([0.0, *lowest, *published])
     return low - 0.06 * best if low < 0 else -0.02 * best, 1.06 * best
+
+
+def possible_returns(effect: Effect, task: str) -> Estimate:
+    """An effect as returns, with the part of its interval that is possible.
+
+    Intervals of few runs are widened, which can move their ends beyond what any run can earn.
+    """
+    env, best = make(task), optimal_return(task)
+    value, low, high = (best * x for x in effect.estimate())
+    least = -np.inf if env.lowest_return is None else env.lowest_return
+    return Estimate(value, max(low, least), min(high, best))
 
 
 def draw_bars(axes: Axes, swept: Sweep) -> None:
@@ -87,7 +100,7 @@ def draw_bars(axes: Axes, swept: Sweep) -> None:
             place = 0.02 if published.get(value, best) > 0.4 * best else 0.5
             axes.text(place * best, i, "not run", fontsize=7, color=style.FAINT, va="center")
             continue
-        middle, low, high = (best * x for x in effect.estimate())
+        middle, low, high = possible_returns(effect, swept.task)
         axes.barh(i, middle, height=0.72, color=shades[i])
         # A white rim keeps the line visible where it lies on a dark bar.
         for colour, width in (("white", 3.0), (style.INK, 1.4)):
@@ -107,7 +120,7 @@ def panel_title(swept: Sweep) -> str:
     """Whose bars they are."""
     if not swept.recipe.endswith("-kl"):
         return row_name(swept.recipe)
-    reward = "" if swept.reward == "both" else ", only $r_i$"
+    reward = "" if swept.reward == "both" else ", only $r^i$"
     return f"{row_name(swept.recipe.removesuffix('-kl'))}, KL{reward}"
 
 

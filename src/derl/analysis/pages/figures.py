@@ -1,6 +1,7 @@
 """All figures like the paper's from a frame of results, each as PDF and PNG; what was not run is not drawn."""
 
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import polars as pl
@@ -10,6 +11,7 @@ from derl.analysis.claims.divergence import main_groups
 from derl.analysis.claims.sensitivity import KINDS
 from derl.analysis.figures import style
 from derl.analysis.figures.aggregates import aggregates_figure
+from derl.analysis.figures.counted import counted_runs
 from derl.analysis.figures.curves import (
     ALGORITHMS,
     best_recipes,
@@ -24,7 +26,9 @@ from derl.analysis.figures.sensitivity import sensitivity_figure
 from derl.analysis.measures.frames import EVALUATIONS, Results, as_results
 from derl.analysis.pages.reproduction import cautioned, write_pages, write_text
 from derl.analysis.published.cautions import cautions
+from derl.analysis.published.ours import DRAWN
 from derl.envs.registry import PAPER_TASKS
+from derl.experiments.builtin import experiment
 from derl.experiments.cases import Case
 from derl.experiments.paper import SENSITIVITY_TASKS, column_name
 from derl.training.recipes import TABLE_1
@@ -40,6 +44,12 @@ OTHERS = [f"{algorithm}-{bonus}" for algorithm in ("a2c", "ppo") for bonus in ("
 CONSTRAINED = ["dea2c-count", "dea2c-count-kl"]
 EXPLORERS = ["a2c", "a2c-count", "a2c-icm", "a2c-rnd", "ppo-count", "dea2c-count"]
 
+ABOUT = (
+    f"Where the paper has a number, the runs are those of the tables: the first {DRAWN} seeds. Shading and lines "
+    "across bars are 95 % bootstrap intervals over runs. Those across bars are widened by √(n / (n - 1)) for n runs, "
+    "because few runs drawn from themselves vary too little, and cut off at the lowest and the best possible return."
+)
+
 Named = tuple[str, str, Figure | None]
 """A file's name, what the figure shows, and the figure, if there is anything to show."""
 
@@ -47,8 +57,7 @@ Named = tuple[str, str, Figure | None]
 def write_figures(frame: pl.DataFrame | Results, folder: Path | str, *, evaluations: int = EVALUATIONS) -> list[Path]:
     """Draw everything there is, as PNG and PDF, with a page that shows it."""
     results = as_results(frame)
-    lines, paths = ["# Figures", "Shading and lines across bars are 95 % bootstrap intervals over runs."], []
-    missing = []
+    lines, paths, missing = ["# Figures", ABOUT], [], []
     for name, caption, figure in figures(results, evaluations):
         if figure is None:
             missing.append(f"- {caption}")
@@ -72,7 +81,8 @@ def write_all(frame: pl.DataFrame | Results, folder: Path | str, *, evaluations:
 
 
 def figures(results: Results, evaluations: int = EVALUATIONS) -> Iterator[Named]:
-    """All figures, one after the other."""
+    """All figures, one after the other, of the runs that the tables count."""
+    results = counted_runs(results, evaluations)
     yield from curve_figures(results)
     yield from sensitivity_figures(results, evaluations)
     yield from divergence_figures(results)
@@ -120,6 +130,13 @@ def sensitivity_figures(results: Results, evaluations: int = EVALUATIONS) -> Ite
             yield f"{stem}-kl", f"{what}, with KL constraints", tied
 
 
+@cache
+def coefficient_tasks() -> frozenset[str]:
+    """The tasks in which the paper varies the coefficients of constraints."""
+    varied = {"decoupling.alpha_explorer", "decoupling.alpha_exploiter"}
+    return frozenset(case.task for case in experiment("kl").cases if varied & dict(case.changes).keys())
+
+
 def divergence_figures(results: Results) -> Iterator[Named]:
     """Divergence of the two policies."""
     found = False
@@ -127,7 +144,10 @@ def divergence_figures(results: Results) -> Iterator[Named]:
         found = True
         name, stem = column_name(group.task), f"kl-{group.task.lower()}"
         yield stem, f"KL constraints and intrinsic rewards alone in {name}", four_panels(results, group)
-        yield f"{stem}-coefficients", f"All coefficients of constraints in {name}", coefficients_figure(results, group)
+        maps = coefficients_figure(results, group)
+        # Elsewhere the paper has constraints of one strength alone, and nothing is missing.
+        if maps is not None or group.task in coefficient_tasks():
+            yield f"{stem}-coefficients", f"All coefficients of constraints in {name}", maps
         for alphas in sorted({(v.alpha_explorer, v.alpha_exploiter) for v in group.cases}):
             explorer, exploiter = (f"{alpha:g}" for alpha in alphas)
             # Without dots, which would end the file's name.
