@@ -16,7 +16,6 @@ import polars as pl
 import derl
 from derl.analysis.figures import style
 from derl.analysis.figures.beyond import MAXIMA, best_published
-from derl.analysis.figures.counted import counted_runs
 from derl.analysis.figures.run import draw_line, plot_decoupling
 from derl.analysis.measures.curves import learning_curves
 from derl.analysis.measures.frames import Results, newest
@@ -27,6 +26,7 @@ from derl.analysis.pages.markdown import markdown_table
 from derl.analysis.pages.reproduction import expected_by_luck
 from derl.analysis.pages.tables import number
 from derl.analysis.pages.variants import variants_table
+from derl.analysis.published.first_runs import counted_runs
 from derl.analysis.published.ours import DRAWN
 from derl.analysis.published.verdicts import Verdict, count_outcomes, count_standings, verdicts
 from derl.envs.registry import PAPER_TASKS

@@ -6,7 +6,7 @@ from derl.analysis.claims.findings import DECOUPLED, baseline_of
 from derl.analysis.measures.aggregates import Estimate, probability_of_improvement
 from derl.analysis.measures.frames import EVALUATIONS, Results
 from derl.analysis.measures.spreads import run_averages
-from derl.analysis.published.ours import DRAWN
+from derl.analysis.published.first_runs import counted_runs
 from derl.envs.registry import PAPER_TASKS
 from derl.experiments.cases import Case
 
@@ -26,7 +26,7 @@ def improvements(results: Results, evaluations: int = EVALUATIONS) -> list[Impro
 
     The first seeds count, as in every claim.
     """
-    results, found = results.first(DRAWN), []
+    results, found = counted_runs(results, evaluations), []
     for recipe in DECOUPLED:
         ours, theirs = (_scores(results, name, evaluations) for name in (recipe, baseline_of(recipe)))
         tasks = len(set(ours) & set(theirs))

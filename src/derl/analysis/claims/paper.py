@@ -34,7 +34,7 @@ from derl.analysis.measures.aggregates import Estimate
 from derl.analysis.measures.frames import EVALUATIONS, Results, as_results
 from derl.analysis.measures.numbers import signed
 from derl.analysis.published.cautions import trained_for_less
-from derl.analysis.published.ours import DRAWN
+from derl.analysis.published.first_runs import counted_runs
 
 STATEMENTS = {
     1: "Intrinsically motivated RL is sensitive to the scale and decay of intrinsic rewards.",
@@ -97,7 +97,7 @@ def claims(frame: pl.DataFrame | Results, *, evaluations: int = EVALUATIONS) -> 
     As in the tables the first seeds count: only what differed from the paper was run with further ones, so that these
     would move some cases towards it and leave others where luck put them.
     """
-    results = as_results(frame).first(DRAWN)
+    results = counted_runs(as_results(frame), evaluations)
     short = trained_for_less(results)
     found: list[Claim] = []
     for number, test in TESTS:

@@ -90,11 +90,6 @@ class Results:
             not repeated.any(), "some runs have an evaluation twice: every run of a frame needs a number of its own"
         )
 
-    def first(self, runs: int) -> "Results":
-        """Of every case the runs with the first seeds, at most so many: what was run with more was so for a reason."""
-        chosen = pl.col("run").is_in(pl.col("run").unique(maintain_order=True).head(runs).implode()).over(NAMES)
-        return Results(self.frame.filter(chosen))
-
     @property
     def cases(self) -> list[Case]:
         """All that were run, at least in part."""

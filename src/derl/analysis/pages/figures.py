@@ -11,7 +11,6 @@ from derl.analysis.claims.divergence import main_groups
 from derl.analysis.claims.sensitivity import KINDS
 from derl.analysis.figures import style
 from derl.analysis.figures.aggregates import aggregates_figure
-from derl.analysis.figures.counted import counted_runs
 from derl.analysis.figures.curves import (
     ALGORITHMS,
     best_recipes,
@@ -26,6 +25,7 @@ from derl.analysis.figures.sensitivity import sensitivity_figure
 from derl.analysis.measures.frames import EVALUATIONS, Results, as_results
 from derl.analysis.pages.reproduction import cautioned, write_pages, write_text
 from derl.analysis.published.cautions import cautions
+from derl.analysis.published.first_runs import counted_runs
 from derl.analysis.published.ours import DRAWN
 from derl.envs.registry import PAPER_TASKS
 from derl.experiments.builtin import experiment

@@ -1,4 +1,4 @@
-"""Which runs the figures of the reproduction are of: those that the tables count."""
+"""Which runs figures and claims are of: those that the tables count."""
 
 import numpy as np
 
@@ -10,8 +10,8 @@ from derl.experiments.paper import cells
 def counted_runs(results: Results, evaluations: int = EVALUATIONS) -> Results:
     """Of every case with a published number the five runs behind ours: the first seeds of those that are finished.
 
-    Only what differed from the paper was run with further seeds. A figure with all of them would give these cases, and
-    no others, a second chance to agree, and would contradict the tables. Other cases keep all their runs.
+    Only what differed from the paper was run with further seeds. To count all of them would give these cases, and no
+    others, a second chance to agree, and would contradict the tables. Other cases keep all their runs.
     """
     published = {cell.case for cell in cells()}
     kept = np.ones(len(results.frame), bool)

@@ -3,9 +3,9 @@
 import numpy as np
 
 from analysis.made_up import frame_of
-from derl.analysis.figures.counted import counted_runs
 from derl.analysis.measures.frames import Results
 from derl.analysis.pages.figures import figures
+from derl.analysis.published.first_runs import counted_runs
 from derl.analysis.published.verdicts import verdicts
 from derl.experiments.cases import Case
 
