@@ -9,6 +9,7 @@ from derl.analysis.measures.frames import NAMES
 from derl.analysis.report.html import Html, grouped, h, join, long_duration, plural
 from derl.analysis.report.model import Table
 from derl.analysis.report.names import setting_label
+from derl.analysis.report.plain import plain_table
 from derl.analysis.report.sections import command
 from derl.experiments.builtin import DESCRIPTIONS, experiment
 from derl.experiments.paper import column_name, row_name
@@ -66,37 +67,27 @@ def failures_section(frame: pl.DataFrame) -> Html:
     rows = failed.group_by("run", *columns).agg(pl.col("failed_at_step").min()).sort(*columns, "run")
     if rows.is_empty():
         return h("p", "No run failed: all numbers stayed finite.")
-    body = [_failure(row) for row in rows.head(MOST_FAILURES).iter_rows(named=True)]
-    head = h("tr", [h("th", n, scope="col") for n in ("Recipe", "Task", "Setting", "Seed", "Failed at step")])
+    listed = [_failure(row) for row in rows.head(MOST_FAILURES).iter_rows(named=True)]
     text = f"{plural(len(rows), 'run')} ended with numbers that were not finite. What came before that counts."
     more = len(rows) > MOST_FAILURES and h("p", f"The first {MOST_FAILURES} are listed.", class_="note")
-    caption = h("caption", "Failed runs", class_="sr")
-    table = h("table", caption, h("thead", head), h("tbody", body), class_="plain")
-    return join(
-        h("p", text), h("div", table, class_="scroll", role="region", aria_label="Failed runs", tabindex="0"), more
-    )
+    table = plain_table("Failed runs", ("Recipe", "Task", "Setting", "Seed", "Failed at step"), listed)
+    return join(h("p", text), table, more)
 
 
-def _failure(row: dict[str, Any]) -> Html:
-    cells = [column_name(row["task"]), setting_label(row["setting"]) or "as in the recipe", row["seed"]]
-    cells.append(grouped(row["failed_at_step"]))
-    return h("tr", h("th", row_name(row["recipe"]), scope="row"), [h("td", cell) for cell in cells])
+def _failure(row: dict[str, Any]) -> tuple[str, ...]:
+    setting = setting_label(row["setting"]) or "as in the recipe"
+    return row_name(row["recipe"]), column_name(row["task"]), setting, row["seed"], grouped(row["failed_at_step"])
 
 
 def commands_section(frame: pl.DataFrame, page: str) -> Html:
     """How to make each part again, and how long its runs took; `page` is the command that makes the page."""
-    rows = [
-        h("tr", h("th", what, scope="row"), h("td", command(f"derl reproduce {part}")), h("td", time_of(frame, part)))
-        for part, what in DESCRIPTIONS.items()
+    rows: list[tuple[Any, ...]] = [
+        (what, command(f"derl reproduce {part}"), time_of(frame, part)) for part, what in DESCRIPTIONS.items()
     ]
     others = {
         "What tells why numbers differ": f"derl reproduce {next(iter(DESCRIPTIONS))} --explain",
         "Results as a file, out of the store": "derl store export results/paper/results.parquet",
         "This page": page,
     }
-    rows += [h("tr", h("th", what, scope="row"), h("td", command(text)), h("td")) for what, text in others.items()]
-    head = h("tr", [h("th", name, scope="col") for name in ("Part", "Command", "Runs here, and their time")])
-    table = h(
-        "table", h("caption", "Commands", class_="sr"), h("thead", head), h("tbody", rows), class_="plain commands"
-    )
-    return h("div", table, class_="scroll", role="region", aria_label="Commands", tabindex="0")
+    rows += [(what, command(text), "") for what, text in others.items()]
+    return plain_table("Commands", ("Part", "Command", "Runs here, and their time"), rows, "commands")
