@@ -26,7 +26,7 @@ from derl.analysis.report.html import Html, embed_json, h, large, long_duration,
 from derl.analysis.report.kl import kl_grids
 from derl.analysis.report.names import setting_key, setting_label
 from derl.analysis.report.numbers import grouped_results, tables_of
-from derl.analysis.report.page import asset
+from derl.analysis.report.page import SCRIPTS, asset
 from derl.analysis.report.sections import each_once, explained, stored_facts
 from derl.cli.report import Report
 from derl.core.errors import DerlError
@@ -316,8 +316,7 @@ def test_numbers_as_text():
 
 
 def test_assets_are_packaged_and_plain():
-    names = ("style.css", "data.js", "chart.js", "curves.js", "sensitivity.js", "tables.js", "page.js")
-    for name in names:
+    for name in ("style.css", *SCRIPTS):
         text = asset(name)
         assert "innerHTML" not in text
         assert "</" not in text, "would end the element it is embedded in"

@@ -234,20 +234,6 @@ def test_a_reader_s_place_is_kept_and_is_the_same_in_all_charts(browser):
     browser.wait("document.querySelector('#curve-panels .values table')")
 
 
-def test_figures_of_the_paper_are_one_choice(browser):
-    labels = browser.run("[...document.getElementById('preset').options].map((o) => o.textContent)")
-    assert labels[:2] == ["your own choice", "Count: the baselines and DeRL (section 5)"]
-    assert not any("PPO" in label for label in labels)  # None of its runs is there.
-    choose = (
-        "(() => { const s = document.getElementById('preset'); s.value = %d; s.dispatchEvent(new Event('change')); })()"
-    )
-    browser.run(choose % (labels.index("DeRL, all tasks") - 1))
-    assert list(readout(browser)) == ["DeA2C Count", "DeA2C ICM"]
-    assert len(browser.run("[...document.querySelectorAll('#curve-panels .chart')].map(String)")) == len(TASKS)
-    browser.run("document.querySelector('input[name=task]').click()")
-    assert browser.run("document.getElementById('preset').selectedOptions[0].textContent") == "your own choice"
-
-
 def test_only_settings_that_the_choice_has_are_offered(browser):
     shown = "[...document.querySelectorAll('input[name=setting]')].filter((i) => !i.parentElement.hidden).length"
     before = browser.run(shown)
