@@ -13,7 +13,6 @@ from analysis.made_up import claim
 from analysis.synthetic import NASTY, made_up
 from derl.analysis.claims.paper import STATEMENTS
 from derl.analysis.measures.aggregates import Estimate
-from derl.analysis.measures.frames import Results
 from derl.analysis.pages.tables import LEGEND
 from derl.analysis.published.counted import counted_reasons
 from derl.analysis.published.tables import TABLES
@@ -23,7 +22,6 @@ from derl.analysis.report.claims import claims_section
 from derl.analysis.report.differences import differences_section
 from derl.analysis.report.heat import MARKS, difference_shade, shade
 from derl.analysis.report.html import Html, embed_json, h, large, long_duration, number
-from derl.analysis.report.kl import kl_grids
 from derl.analysis.report.names import setting_key, setting_label
 from derl.analysis.report.numbers import grouped_results, tables_of
 from derl.analysis.report.page import SCRIPTS, asset
@@ -228,23 +226,6 @@ def test_failures_are_listed(frame, tmp_path):
     text = write_report(broken, tmp_path / "r.html", evaluations=EVALUATIONS, claims=()).read_text()
     assert "1 run ended with numbers that were not finite" in text
     assert '<td data-label="Failed at step">1,234</td>' in text
-
-
-def test_constraints_are_read_from_cases(frame):
-    (grid,) = kl_grids(Results(frame))
-    assert (grid.task, grid.reward, grid.episodes) == ("DeepSea-10", "both", 100_000)
-    assert set(grid.pairs) == {(0.0, 0.0), (0.1, 0.1)}
-    rows = frame.filter(pl.col("recipe") == "dea2c-count-kl")
-    assert grid.pairs[0.1, 0.1].divergence == pytest.approx(rows["kl"].mean())
-    by_run = rows.group_by("run").agg(pl.col("return").mean())
-    assert grid.pairs[0.1, 0.1].spread == pytest.approx(by_run["return"].std(ddof=0))
-
-
-def test_short_runs_have_a_grid_of_their_own():
-    pairs = [{"decoupling.alpha_explorer": a, "protocol.episodes": 20_000.0} for a in (0.0, 0.1)]
-    frame = made_up([Case.of("dea2c-count", "DeepSea-10", pair) for pair in pairs], seeds=2, evaluations=4)
-    (grid,) = kl_grids(Results(frame))
-    assert grid.episodes == 20_000
 
 
 def test_tasks_and_recipes_of_a_user_s_own_are_drawn(frame, tmp_path):

@@ -201,6 +201,18 @@ def test_sensitivity_and_constraints_are_drawn(browser, frame):
     assert browser.run(grid) != returns
 
 
+def test_what_was_not_run_is_hatched_in_every_view_of_the_constraints(browser):
+    absent = "getComputedStyle(document.querySelector('#kl-box td.none')).backgroundImage"
+    legend = "document.querySelector('#kl .legend .always').checkVisibility()"
+    for view in range(3):
+        browser.run(f"document.querySelectorAll('input[name=kl-view]')[{view}].click()")
+        assert "repeating-linear-gradient" in browser.run(absent)
+        assert browser.run(legend)
+    # Of the tables' numbers that were not run the published ones are shown.
+    browser.run("document.querySelectorAll('input[name=table-view]')[1].click()")
+    assert browser.run("getComputedStyle(document.querySelector('#tables td.none')).backgroundImage") == "none"
+
+
 def test_copy_buttons_copy(browser):
     browser.call("Browser.grantPermissions", permissions=["clipboardReadWrite", "clipboardSanitizedWrite"])
     browser.run("document.querySelector('[data-copy=\"derl report\"]').focus()")
