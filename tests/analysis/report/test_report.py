@@ -5,6 +5,7 @@ import json
 import re
 from html.parser import HTMLParser
 from itertools import pairwise
+from pathlib import Path
 
 import polars as pl
 import pytest
@@ -280,6 +281,11 @@ def test_numbers_for_programs(frame, tmp_path):
     tested = pl.read_csv(tmp_path / "csv" / "claims.csv", infer_schema_length=None)
     assert set(tested["number"]) == {1, 2, 3, 4, 5}
     assert set(tested["outcome"]) <= {"holds", "does not hold", "not enough data"}
+    # The document has every column, in order, and no other.
+    text = (Path(__file__).parents[3] / "docs" / "report.md").read_text()
+    for name, table in (("verdicts.csv", judged), ("claims.csv", tested)):
+        rows = text.partition(f"\n`{name}` has a row")[2].partition("|---|---|\n")[2].partition("\n\n")[0].splitlines()
+        assert [column for row in rows for column in re.findall(r"`(\w+)`", row.split("|")[1])] == table.columns
 
 
 def test_numbers_as_text():
