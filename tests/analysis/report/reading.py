@@ -20,7 +20,11 @@ CASES = [
     *(Case.of(recipe, task) for recipe in RECIPES for task in TASKS),
     *(Case.of("dea2c-count", "DeepSea-10", {"bonus.scale": value}) for value in (0.01, 0.1, 10.0)),
     *(
-        Case.of("dea2c-count", "DeepSea-10", {"decoupling.alpha_explorer": a, "decoupling.alpha_exploiter": b})
+        Case.of(
+            "dea2c-count",
+            "DeepSea-10",
+            {"decoupling.alpha_explorer": a, "decoupling.alpha_exploiter": b, "protocol.episodes": 20_000.0},
+        )
         for a in (0.1, 0.01)
         for b in (0.1, 0.01)
     ),

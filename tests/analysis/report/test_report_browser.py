@@ -201,6 +201,18 @@ def test_sensitivity_and_constraints_are_drawn(browser, frame):
     assert browser.run(grid) != returns
 
 
+def test_what_was_not_run_is_hatched_in_every_view_of_the_constraints(browser):
+    absent = "getComputedStyle(document.querySelector('#kl-box td.none')).backgroundImage"
+    legend = "document.querySelector('#kl .legend .always').checkVisibility()"
+    for view in range(3):
+        browser.run(f"document.querySelectorAll('input[name=kl-view]')[{view}].click()")
+        assert "repeating-linear-gradient" in browser.run(absent)
+        assert browser.run(legend)
+    # Of the tables' numbers that were not run the published ones are shown.
+    browser.run("document.querySelectorAll('input[name=table-view]')[1].click()")
+    assert browser.run("getComputedStyle(document.querySelector('#tables td.none')).backgroundImage") == "none"
+
+
 def test_copy_buttons_copy(browser):
     browser.call("Browser.grantPermissions", permissions=["clipboardReadWrite", "clipboardSanitizedWrite"])
     browser.run("document.querySelector('[data-copy=\"derl report\"]').focus()")
@@ -232,20 +244,6 @@ def test_a_reader_s_place_is_kept_and_is_the_same_in_all_charts(browser):
     browser.run("document.querySelector('input[name=recipe][value=\"2\"]').click()")
     assert browser.run(at) == ["at 5,000 episodes"] * 2
     browser.wait("document.querySelector('#curve-panels .values table')")
-
-
-def test_figures_of_the_paper_are_one_choice(browser):
-    labels = browser.run("[...document.getElementById('preset').options].map((o) => o.textContent)")
-    assert labels[:2] == ["your own choice", "Count: the baselines and DeRL (section 5)"]
-    assert not any("PPO" in label for label in labels)  # None of its runs is there.
-    choose = (
-        "(() => { const s = document.getElementById('preset'); s.value = %d; s.dispatchEvent(new Event('change')); })()"
-    )
-    browser.run(choose % (labels.index("DeRL, all tasks") - 1))
-    assert list(readout(browser)) == ["DeA2C Count", "DeA2C ICM"]
-    assert len(browser.run("[...document.querySelectorAll('#curve-panels .chart')].map(String)")) == len(TASKS)
-    browser.run("document.querySelector('input[name=task]').click()")
-    assert browser.run("document.getElementById('preset').selectedOptions[0].textContent") == "your own choice"
 
 
 def test_only_settings_that_the_choice_has_are_offered(browser):

@@ -54,6 +54,29 @@ def test_a_phone_s_width_needs_no_sideways_scrolling(started, page, dark):
     assert started.problems() == []
 
 
+def test_on_a_phone_tables_of_words_show_all_their_values_with_names(started, page):
+    started.open(page, width=375, height=740)
+    started.run("document.querySelectorAll('details').forEach((d) => (d.open = true))")
+    boxes = "[...document.querySelectorAll('.plain.stacked')].map((t) => t.parentElement)"
+    hidden = started.run(f"{boxes}.filter((b) => b.scrollWidth > b.clientWidth).map((b) => b.ariaLabel)")
+    assert hidden == []
+    labels = started.run(
+        "[...document.querySelectorAll('.commands tbody tr:first-child td')]"
+        ".map((td) => getComputedStyle(td, '::before').content)"
+    )
+    assert "Command" in labels[0]
+    # They are tables to a screen reader all the same.
+    started.call("Accessibility.enable")
+    nodes = started.call("Accessibility.getFullAXTree")["nodes"]
+    started.call("Accessibility.disable")
+    tables = [n["name"]["value"] for n in nodes if n.get("role", {}).get("value") == "table"]
+    assert "Commands" in tables
+    assert any(name.startswith("Case by case") for name in tables)
+    started.open(page)
+    row = "document.querySelector('.commands tbody tr')"
+    assert started.run(f"getComputedStyle({row}).display") == "table-row"
+
+
 def test_on_a_phone_no_focused_cell_hides_beneath_the_name_of_its_row(started, page):
     started.open(page, width=375, height=740)
     started.run(f"{VISIBLE_TABLE}.querySelector('td').focus()")

@@ -45,6 +45,7 @@ def write_report(
         paper_claims(paper, evaluations=evaluations) if claims is None else claims,
         counted_reasons(judged),
         luck_alone(judged),
+        evaluations,
     )
     page = build_page(results, paper, comparison, title, facts or Facts(), cautions(paper, evaluations))
     path = Path(path)

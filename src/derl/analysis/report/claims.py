@@ -6,6 +6,7 @@ from derl.analysis.claims.findings import Outcome
 from derl.analysis.claims.paper import STATEMENTS, Claim
 from derl.analysis.measures.aggregates import Estimate
 from derl.analysis.report.html import Html, h, number, plural
+from derl.analysis.report.plain import plain_table
 
 CLASSES: dict[Outcome, str] = {"holds": "ok", "does not hold": "off", "mixed": "off", "not enough data": "none"}
 MARKS: dict[Outcome, str] = {"holds": "✓", "does not hold": "✗", "mixed": "±", "not enough data": "–"}
@@ -56,22 +57,18 @@ def effect_text(effect: Estimate, published: float | None) -> str:
 
 
 def _cases(cases: Sequence[tuple[Claim, Estimate]], whole: Claim) -> Html:
-    measure = f"{whole.measure}, wanted {whole.wanted}"
-    head = [h("th", name, scope="col") for name in ("Where", "Effect", "95 % interval", "In the paper", "Outcome")]
     rows = [
-        h(
-            "tr",
-            h("th", case.subject, scope="row"),
-            h("td", number(effect.value, 3)),
-            h("td", f"{number(effect.low, 3)} to {number(effect.high, 3)}"),
-            h("td", number(case.published, 3)),
-            h("td", f"{MARKS[case.outcome]} {case.outcome}" + (f" ({case.because})" if case.because else "")),
+        (
+            case.subject,
+            number(effect.value, 3),
+            f"{number(effect.low, 3)} to {number(effect.high, 3)}",
+            number(case.published, 3),
+            f"{MARKS[case.outcome]} {case.outcome}" + (f" ({case.because})" if case.because else ""),
         )
         for case, effect in cases
     ]
-    caption = h("caption", f"Case by case: {measure}", class_="sr")
-    table = h("table", caption, h("thead", h("tr", head)), h("tbody", rows), class_="plain")
-    box = h("div", table, class_="scroll", role="region", aria_label=f"Case by case: {measure}", tabindex="0")
+    columns = ("Where", "Effect", "95 % interval", "In the paper", "Outcome")
+    box = plain_table(f"Case by case: {whole.measure}, wanted {whole.wanted}", columns, rows)
     return h("details", h("summary", plural(len(cases), "part")), box)
 
 

@@ -6,6 +6,7 @@ from derl.analysis.published.counted import CountedReason
 from derl.analysis.published.explanations import STANDINGS, Standing
 from derl.analysis.report.html import Html, grouped, h, join, number
 from derl.analysis.report.model import Number, Table
+from derl.analysis.report.plain import plain_table
 
 HEADS = {
     "explained": "explained",
@@ -45,16 +46,15 @@ def _meaning(standing: Standing) -> str:
 
 def _listed(found: Sequence[tuple[Table, str, str, Number]], standing: str) -> Html:
     rows = [
-        h(
-            "tr",
-            h("th", _where(table, row, column), scope="row"),
-            h("td", number(n.ours)),
-            h("td", number(n.published)),
-            h("td", [h("div", line) for line in n.reason.split("\n")]),
+        (
+            _where(table, row, column),
+            number(n.ours),
+            number(n.published),
+            [h("div", line) for line in n.reason.split("\n")],
         )
         for table, row, column, n in found
     ]
-    return _boxed(f"Differences {HEADS[standing]}", ("Where", "Ours", "Published", "Why"), rows, "differences")
+    return plain_table(f"Differences {HEADS[standing]}", ("Where", "Ours", "Published", "Why"), rows, "differences")
 
 
 def _where(table: Table, row: str, column: str) -> Html:
@@ -65,20 +65,11 @@ def _where(table: Table, row: str, column: str) -> Html:
 
 def _reasons(reasons: Sequence[CountedReason]) -> Html:
     rows = [
-        h(
-            "tr",
-            h("th", reason.name, h("div", reason.text, class_="note"), scope="row"),
-            h("td", h("code", reason.option) if "=" in reason.option else reason.option or "–"),
-            [h("td", count) for count in reason[3:]],
+        (
+            join(reason.name, h("div", reason.text, class_="note")),
+            h("code", reason.option) if "=" in reason.option else reason.option or "–",
+            *reason[3:],
         )
         for reason in reasons
     ]
-    return _boxed("Reasons for differences", REASON_COLUMNS, rows, "reasons")
-
-
-def _boxed(caption: str, columns: Sequence[str], rows: Sequence[Html], kind: str) -> Html:
-    head = h("tr", [h("th", name, scope="col") for name in columns])
-    table = h(
-        "table", h("caption", caption, class_="sr"), h("thead", head), h("tbody", list(rows)), class_=f"plain {kind}"
-    )
-    return h("div", table, class_="scroll", role="region", aria_label=caption, tabindex="0")
+    return plain_table("Reasons for differences", REASON_COLUMNS, rows, "reasons")

@@ -1,28 +1,33 @@
 """Section 7 of the paper: what constraints on the divergence of the two policies do, coefficient by coefficient."""
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
 
-from derl.analysis.claims.divergence import Variant, groups
+from derl.analysis.claims.divergence import Variant, groups, variant_of
 from derl.analysis.measures.aggregates import optimal_return_or_none
 from derl.analysis.measures.frames import Results
 from derl.analysis.measures.statistics import average_return, mean_without_nan, std_without_nan
 from derl.analysis.report.heat import Cell, heat_table, shade
 from derl.analysis.report.html import Html, grouped, h, number, plural
 from derl.analysis.report.names import VALUES
+from derl.experiments.builtin import experiment
 from derl.experiments.cases import Case
-from derl.experiments.paper import REWARDS, column_name
+from derl.experiments.paper import REWARDS, cells, column_name
 
 VIEWS = ("Average return", "Spread between seeds", "KL divergence")
+
+Alphas = tuple[float, float]
+"""The coefficients of explorer and exploiter."""
 
 
 class Constrained(NamedTuple):
     """What came out for one pair of coefficients."""
 
     case: Case
-    alphas: tuple[float, float]
+    alphas: Alphas
     average: float
     spread: float
     divergence: float | None
@@ -35,20 +40,41 @@ class Grid(NamedTuple):
     task: str
     reward: str
     episodes: int
-    pairs: Mapping[tuple[float, float], Constrained]
+    pairs: Mapping[Alphas, Constrained]
+
+
+@cache
+def planned() -> Mapping[tuple[str, int], frozenset[Alphas]]:
+    """The paper's grids: the coefficients of each task and length of training. They are those cases of its experiment
+    with constraints that stand in no table."""
+    shown = {cell.case for cell in cells()}
+    found: dict[tuple[str, int], set[Alphas]] = {}
+    for case in experiment("kl").cases:
+        if case not in shown:
+            episodes = int(case.config().protocol.episodes)
+            found.setdefault((case.task, episodes), set()).add(_alphas(variant_of(case)))
+    return {grid: frozenset(alphas) for grid, alphas in found.items()}
 
 
 def kl_grids(results: Results) -> list[Grid]:
-    """The grids of tasks that were run in more than one way."""
+    """The paper's grids of which something was run. Elsewhere a few pairs of coefficients would look like the rest of
+    one that nobody planned."""
     found = []
     for group in groups(results):
+        if (group.task, group.episodes) not in planned():
+            continue
         for reward in REWARDS:
             variants = [(v, case) for v, case in group.cases.items() if v.reward == reward]
             outcomes = [_outcome(results, variant, case) for variant, case in variants]
             pairs = {one.alphas: one for one in outcomes if one is not None}
-            if pairs and len(group.cases) > 1:
+            if pairs:
                 found.append(Grid(group.task, reward, group.episodes, pairs))
     return found
+
+
+def _alphas(variant: Variant) -> Alphas:
+    """Its coefficients. Traced numbers come as arrays of 32 bits; six digits bring back what was written."""
+    return float(f"{variant.alpha_explorer:.6g}"), float(f"{variant.alpha_exploiter:.6g}")
 
 
 def _outcome(results: Results, variant: Variant, case: Case) -> Constrained | None:
@@ -58,9 +84,7 @@ def _outcome(results: Results, variant: Variant, case: Case) -> Constrained | No
     kl = results.values(case, "kl")
     divergence = None if kl is None else float(mean_without_nan(kl.ravel()))
     spread = float(std_without_nan(mean_without_nan(returns, axis=1)))
-    # Traced numbers come as arrays of 32 bits; six digits bring back what was written.
-    alphas = (float(f"{variant.alpha_explorer:.6g}"), float(f"{variant.alpha_exploiter:.6g}"))
-    return Constrained(case, alphas, average_return(returns).value, spread, divergence, len(returns))
+    return Constrained(case, _alphas(variant), average_return(returns).value, spread, divergence, len(returns))
 
 
 class Scales(NamedTuple):
@@ -82,17 +106,19 @@ def legend(scales: Scales) -> Html:
     ends = ("best possible return", number(scales.spread), number(scales.divergence))
     views = zip(VIEWS, ends, strict=True)
     spans = [h("span", f"{view} 0 ", *steps, f" {end}", class_=f"legend-{i}") for i, (view, end) in enumerate(views)]
-    return h("p", spans, class_="legend views")
+    absent = h("span", h("i", class_="swatch none"), " hatched: not run", class_="always")
+    return h("p", spans, absent, class_="legend views")
 
 
 def grid_section(grid: Grid, scales: Scales, places: Mapping[Case, int]) -> Html:
-    """A grid as a heat map."""
-    explorer, exploiter = (sorted({alphas[i] for alphas in grid.pairs}) for i in (0, 1))
+    """A grid as a heat map: all pairs of the paper, and those of a reader's own."""
+    pairs = {*grid.pairs, *planned().get((grid.task, grid.episodes), ())}
+    explorer, exploiter = (sorted({alphas[i] for alphas in pairs}) for i in (0, 1))
     empty = Cell([("", "")] * len(VIEWS), ["not run"], "not run")
     rows = []
     for a in explorer:
-        pairs = [grid.pairs.get((a, b)) for b in exploiter]
-        rows.append((f"αᵦ = {a:g}", [_cell(one, scales, places) if one else empty for one in pairs]))
+        there = [grid.pairs.get((a, b)) for b in exploiter]
+        rows.append((f"αᵦ = {a:g}", [_cell(one, scales, places) if one else empty for one in there]))
     reward = VALUES.get(grid.reward, grid.reward)
     title = f"{column_name(grid.task)}, explorer's reward {reward}, {grouped(grid.episodes)} episodes"
     identity = "kl-" + "".join(c if c.isalnum() else "-" for c in f"{grid.task}-{grid.reward}-{grid.episodes}")

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 
 from derl._version import __version__
 from derl.analysis.claims.paper import Claim
+from derl.analysis.measures.frames import EVALUATIONS
 from derl.analysis.published.counted import CountedReason
 from derl.analysis.published.explanations import Standing
 from derl.analysis.published.verdicts import OUTCOMES, Outcome
@@ -69,6 +70,8 @@ class Comparison:
     """What came of each reason for a difference."""
     luck: str = ""
     """How many numbers would differ by luck alone."""
+    evaluations: int = EVALUATIONS
+    """A run counts once it has had so many."""
 
 
 @dataclasses.dataclass(frozen=True)

@@ -12,6 +12,7 @@ from derl.analysis.report.claims import claims_section
 from derl.analysis.report.differences import differences_section
 from derl.analysis.report.html import Html, embed_json, h, join
 from derl.analysis.report.kl import VIEWS, Scales, grid_section, kl_grids, legend
+from derl.analysis.report.missing import few_seeds, missing_section, untabled_cases
 from derl.analysis.report.model import Comparison, Facts, Table
 from derl.analysis.report.names import bonus_label
 from derl.analysis.report.sections import command
@@ -19,7 +20,7 @@ from derl.analysis.report.series import pack_series
 from derl.experiments.cases import Case, case_of
 from derl.experiments.paper import row_name
 
-SCRIPTS = ("data.js", "chart.js", "curves.js", "sensitivity.js", "tables.js", "page.js")
+SCRIPTS = ("data.js", "chart.js", "curves.js", "presets.js", "sensitivity.js", "tables.js", "page.js")
 
 
 def asset(name: str) -> str:
@@ -52,9 +53,9 @@ def build_page(
             _section("kl", "Divergence constraints", _intro("kl"), *_kl(paper, places)),
             _section("claims", "The paper's claims", _intro("claims"), claims_section(comparison.claims)),
             _section("differences", "Why numbers differ", _intro("differences"), _differences(comparison)),
-            _section("missing", "Not run yet", closing.few_seeds(tables), closing.missing_section(tables)),
+            _section("missing", "Not run yet", *_missing(paper, comparison)),
             _section("failures", "Failures", closing.failures_section(frame)),
-            _section("again", "Make it again", _intro("again"), closing.commands_section(frame, facts.command)),
+            _section("again", "Make it again", _intro("again"), _commands(paper, tables, facts)),
             _section("reading", "How to read the numbers", Html(asset("reading.html"))),
             id="main",
         ),
@@ -130,6 +131,15 @@ def _differences(comparison: Comparison) -> Html:
     return differences_section(comparison.tables, comparison.reasons, comparison.luck)
 
 
+def _missing(paper: Results, comparison: Comparison) -> list[Html]:
+    untabled = untabled_cases(paper, comparison.evaluations)
+    return [few_seeds(comparison.tables), missing_section(comparison.tables, untabled)]
+
+
+def _commands(paper: Results, tables: Sequence[Table], facts: Facts) -> Html:
+    return closing.commands_section(paper.frame, tables, facts.command)
+
+
 def _again(*parts: str) -> Html:
     """The commands behind a section."""
     return h("p", "Make it again: ", [join(command(f"derl reproduce {part}"), " ") for part in parts], class_="note")
@@ -145,16 +155,16 @@ def _intro(name: str) -> Html:
 
 
 INTROS = {
-    "tables": "Each cell is our number. Point at it, tap it or move with the arrow keys for the interval, the "
-    "published number and the verdict; Enter opens its learning curve.",
+    "tables": "Each cell is a published number and ours, of which it shows what you choose. Point at it, tap it or "
+    "move with the arrow keys for both, the interval and the verdict; Enter opens its learning curve.",
     "curves": "Choose tasks and recipes. The values below a chart belong to the vertical line: move it with the "
     "pointer or, with the chart in focus, the arrow keys. The dashed line is the best possible return.",
     "sensitivity": "Average evaluation returns over values of the bonus's scale λ, or of how fast it decays: the "
     "increment of counts, the learning rate of predictors. Hollow marks are the published numbers. A robust method "
     "stays high all the way.",
     "kl": "DeA2C with Count, and penalties α<sub>β</sub> on the explorer and α<sub>e</sub> on the exploiter for "
-    "diverging from each other. The paper has all 25 pairs, in DeepSea 10 and Hallway 20-20; only coefficients "
-    "that were run are shown. In each view all grids have one scale.",
+    "diverging from each other. The grids are the paper's, in DeepSea 10 and Hallway 20-20; of one without any "
+    "run nothing is shown. In each view all grids have one scale.",
     "claims": "Each claim is tested by an effect that has to lie above or below a bound. Returns and their spreads are "
     "shares of the best possible return. In the pictures the dot and line are our effect with its 95 % interval, the "
     "ring is the paper's own, and the dashed line the bound. From our spreads the noise of seeds is subtracted; the "
@@ -164,7 +174,8 @@ INTROS = {
     "with the options in which the paper and its code are known to disagree: if the published number appears, and not "
     "by luck, that is the reason.",
     "again": "Each part is one command. What has been run already is kept in a store, so a command goes on where the "
-    "last one stopped. The times are those of the runs on this page, on one core.",
+    "last one stopped. The times are those of the runs on this page, on one core. Parts share runs, and a run counts "
+    "in each part that has it, so that the counts do not add up.",
 }
 
 
@@ -184,7 +195,7 @@ def _sensitivity() -> list[Html]:
 def _kl(results: Results, places: dict[Case, int]) -> list[Html]:
     found = kl_grids(results)
     if not found:
-        return [h("p", "No runs with divergence constraints yet.", class_="note")]
+        return [h("p", "None of the paper's pairs of coefficients has been run yet.", class_="note")]
     scales = Scales.of(found)
     grids = [grid_section(grid, scales, places) for grid in found]
     controls = h("div", sections.segmented("kl-view", "Cells show", VIEWS), class_="controls script")

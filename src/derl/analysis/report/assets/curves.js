@@ -1,9 +1,10 @@
-// Learning curves of chosen tasks, recipes and settings.
+// Learning curves of chosen tasks, recipes and settings; presets.js has the choices that are figures of the paper.
 
 const FAVOURITES = ["a2c-count", "ppo-count", "dea2c-count", "deppo-count", "dedqn-count"];
 const MOST_LINES = 21;
 const VIEWS = ["Mean, first five seeds", "Mean, all seeds", "Single seeds"];
-const chosen = { tasks: new Set(), recipes: new Set(), settings: new Set(), seeds: new Set(), metric: 0, view: 0 };
+// A figure may take other recipes in each task: then `only` holds its cases, until something else is chosen.
+const chosen = { tasks: new Set(), recipes: new Set(), settings: new Set(), seeds: new Set(), metric: 0, view: 0, only: null };
 // The reader's place, which is kept when other lines are chosen: the episode read, and the tables that are open.
 const kept = { episode: null, open: new Set() };
 let slots = [];
@@ -36,7 +37,7 @@ function startCurves() {
     ...metrics.map((m) => make("option", { value: m }, DATA.metrics[m].label)));
   const seedBox = checks("Seeds", "seed", seeds.map((s) => [s, `${s}`]), chosen.seeds);
   seedBox.id = "seed-box";
-  const view = radios("Lines, with 95 % bands", "curve-view", VIEWS, (i) => change(() => (chosen.view = i)));
+  const view = radios("Lines, with 95 % bands", "curve-view", VIEWS, (i) => change(() => (chosen.view = i), true));
   controls.push(make("div", { class: "row" }, make("label", { class: "field" }, make("span", {}, "Metric"), metric), view, seedBox));
   const figures = PRESETS.filter((preset) => casesOf(preset).length);
   const preset = make("select", { id: "preset", onchange: (e) => e.target.value && showPreset(figures[Number(e.target.value)]) },
@@ -46,31 +47,6 @@ function startCurves() {
   drawCurves();
 }
 
-// Some of the paper's figures: what each takes of tasks, recipes and settings, all by name, and the metric it shows.
-const plain = (setting) => setting === "";
-const short = (setting) => setting.includes("protocol.episodes=20000");
-const PRESETS = [
-  { label: "Count: the baselines and DeRL (section 5)", tasks: /^(DeepSea-10|Hallway-10-10)$/, recipes: /-count$/, settings: plain, metric: "return" },
-  { label: "A2C with every bonus, DeepSea", tasks: /^DeepSea-\d+$/, recipes: /^a2c(-|$)/, settings: plain, metric: "return" },
-  { label: "A2C with every bonus, Hallway", tasks: /^Hallway-\d+-\d+$/, recipes: /^a2c(-|$)/, settings: plain, metric: "return" },
-  { label: "PPO with every bonus, DeepSea", tasks: /^DeepSea-\d+$/, recipes: /^ppo(-|$)/, settings: plain, metric: "return" },
-  { label: "DeRL, all tasks", tasks: /^\w+-[\d-]+$/, recipes: /^de(a2c|ppo|dqn)-/, settings: plain, metric: "return" },
-  { label: "Normalised returns of both families", tasks: /normalised/, recipes: /./, settings: plain, metric: "return" },
-  { label: "Exploration by intrinsic rewards alone (section 6)", tasks: /./, recipes: /^dea2c-count$/, settings: (s) => short(s) && !s.includes("alpha"), metric: "return" },
-  { label: "Importance weights of DeA2C (section 7)", tasks: /./, recipes: /^dea2c-count$/, settings: (s) => short(s) && !s.includes("alpha"), metric: "log_importance_weight" },
-  { label: "Divergence with and without constraints (section 7)", tasks: /^DeepSea-10$/, recipes: /^dea2c-count$/, settings: (s) => short(s) && (!s.includes("alpha") || /alpha_exploiter=0\.1.*alpha_explorer=0\.1/.test(s)), metric: "kl" },
-];
-
-function casesOf(preset) {
-  const metric = DATA.metrics.findIndex((one) => one.name === preset.metric);
-  return DATA.cases.filter((one) => preset.tasks.test(DATA.tasks[one.t].name) && preset.recipes.test(DATA.recipes[one.r].name) && preset.settings(DATA.settings[one.s].name) && one.m.includes(metric));
-}
-
-function showPreset(preset) {
-  const cases = casesOf(preset);
-  choose(cases, DATA.metrics.findIndex((one) => one.name === preset.metric));
-}
-
 // What these cases need, and nothing else, is chosen. The boxes to tick hold on to their sets, so these are emptied.
 function choose(cases, metric) {
   for (const [kind, key] of [["tasks", "t"], ["recipes", "r"], ["settings", "s"]]) {
@@ -78,6 +54,7 @@ function choose(cases, metric) {
     cases.forEach((one) => chosen[kind].add(one[key]));
   }
   document.getElementById("metric").value = chosen.metric = metric;
+  chosen.only = new Set(cases);
   tick();
   drawCurves();
 }
@@ -105,14 +82,14 @@ function offer() {
 // Boxes to tick, with a button for all or none.
 function checks(legend, kind, choices, set, every = false) {
   const boxes = choices.map(([value, label]) => {
-    const input = make("input", { type: "checkbox", name: kind, value, checked: set.has(value), onchange: (e) => change(() => (e.target.checked ? set.add(value) : set.delete(value))) });
+    const input = make("input", { type: "checkbox", name: kind, value, checked: set.has(value), onchange: (e) => change(() => (e.target.checked ? set.add(value) : set.delete(value)), kind === "seed") });
     return make("label", { class: "chip" }, input, make("span", {}, label));
   });
   const all = make("button", { type: "button", class: "all", onclick: () => change(() => {
     const full = choices.every(([value]) => set.has(value));
     choices.forEach(([value]) => (full ? set.delete(value) : set.add(value)));
     boxes.forEach((box) => (box.firstChild.checked = !full));
-  }) }, "all / none", make("span", { class: "sr" }, ` ${legend}`));
+  }, kind === "seed") }, "all / none", make("span", { class: "sr" }, ` ${legend}`));
   return make("fieldset", { class: "checks" }, make("legend", {}, legend), make("div", { class: "chips" }, ...boxes, ...(choices.length > 2 || every ? [all] : [])));
 }
 
@@ -139,9 +116,13 @@ function settingGroups(settings) {
   return [...groups];
 }
 
-function change(act) {
+// Which seeds a figure shows, and how, leaves it the same figure.
+function change(act, same = false) {
   act();
-  document.getElementById("preset").value = "";
+  if (!same) {
+    chosen.only = null;
+    document.getElementById("preset").value = "";
+  }
   drawCurves();
 }
 
@@ -158,7 +139,7 @@ function slotOf(name) {
 
 function drawCurves() {
   offer();
-  const cases = DATA.cases.filter((one) => chosen.tasks.has(one.t) && chosen.recipes.has(one.r) && chosen.settings.has(one.s) && one.m.includes(chosen.metric));
+  const cases = DATA.cases.filter((one) => chosen.tasks.has(one.t) && chosen.recipes.has(one.r) && chosen.settings.has(one.s) && one.m.includes(chosen.metric) && (chosen.only?.has(one) ?? true));
   const all = [...new Set(cases.map(lineName))];
   const names = all.slice(0, MOST_LINES);
   slots = slots.map((name) => (names.includes(name) ? name : null));
@@ -187,7 +168,8 @@ function curveChart(t, cases, names, slot) {
   if (!lines.length) return null;
   const { name, label } = DATA.metrics[chosen.metric];
   const returns = name === "return" || name === "explorer_return";
-  const absent = names.filter((other) => !cases.some((one) => lineName(one) === other)).map(lineLabel);
+  const run = new Set(DATA.cases.filter((one) => one.t === t && one.m.includes(chosen.metric)).map(lineName));
+  const absent = names.filter((other) => !run.has(other)).map(lineLabel);
   return new Chart({
     title: DATA.tasks[t].label,
     about: `${label} on ${DATA.tasks[t].label} over training episodes`,
