@@ -120,9 +120,10 @@ def progress(judged: list[Verdict]) -> str:
     assert expected is not None
     done = [verdict for verdict in judged if verdict.outcome != "not run"]
     fewer = sum(verdict.seeds < DRAWN for verdict in done)
+    run = "All" if len(done) == len(judged) else f"{len(done)} of the"
     return (
-        f"Five seeds each{f' (fewer for {fewer} so far)' if fewer else ''}. Of Table 1's {len(judged)} averages "
-        f"{len(done)} were run: {counts['consistent']} are consistent with the published ones, {counts['differs']} "
+        f"Five seeds each{f' (fewer for {fewer} so far)' if fewer else ''}. {run} {len(judged)} averages of Table 1 were "
+        f"run: {counts['consistent']} are consistent with the published ones, {counts['differs']} "
         f"differ, {standings['explained']} of which are explained. Two sets of five seeds of our own would differ in "
         f"about {expected}, by luck alone ([all numbers](docs/reproduction/README.md))."
     )
