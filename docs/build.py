@@ -122,8 +122,8 @@ def progress(judged: list[Verdict]) -> str:
     fewer = sum(verdict.seeds < DRAWN for verdict in done)
     run = "All" if len(done) == len(judged) else f"{len(done)} of the"
     return (
-        f"Five seeds each{f' (fewer for {fewer} so far)' if fewer else ''}. {run} {len(judged)} averages of Table 1 were "
-        f"run: {counts['consistent']} are consistent with the published ones, {counts['differs']} "
+        f"Five seeds each{f' (fewer for {fewer} so far)' if fewer else ''}. {run} {len(judged)} averages of Table 1 "
+        f"were run: {counts['consistent']} are consistent with the published ones, {counts['differs']} "
         f"differ, {standings['explained']} of which are explained. Two sets of five seeds of our own would differ in "
         f"about {expected}, by luck alone ([all numbers](docs/reproduction/README.md))."
     )
