@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from derl.core.errors import DerlError, UnknownNameError, require
-from derl.core.files import write_atomically, writing
+from derl.core.files import file_to_write, write_atomically, writing
 from derl.experiments.cases import Case, Setting
 from derl.experiments.identity import run_key
 from derl.experiments.planner import Member, results_of
@@ -40,6 +40,7 @@ def export(
     `columns` are the metrics to keep beside what names a run and its returns; all, if there are none. The value is the
     number of runs.
     """
+    file_to_write(path)
     frame = store.frame() if members is None else results_of(store, members)
     require(len(frame) > 0, f"{store.path} holds none of these runs yet")
     origins = [(entry.key, entry.finished, entry.version) for entry in store.entries()]
