@@ -16,9 +16,10 @@ from derl.cli.reproduce import Reproduce
 from derl.cli.sweep import show_returns
 from derl.experiments.cases import Case, case_of
 from derl.experiments.experiment import Experiment, Part, product
+from derl.experiments.packing import Entry
 from derl.experiments.planner import members_of
 from derl.experiments.pruning import is_current
-from derl.experiments.store import Entry, Store
+from derl.experiments.store import Store
 from derl.training.version import code_version
 
 SPEC = """

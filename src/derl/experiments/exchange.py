@@ -13,8 +13,9 @@ from derl.core.errors import DerlError, UnknownNameError, require
 from derl.core.files import file_to_write, write_atomically, writing
 from derl.experiments.cases import Case, Setting
 from derl.experiments.identity import run_key
+from derl.experiments.packing import Entry
 from derl.experiments.planner import Member, results_of
-from derl.experiments.store import Entry, Store, is_store
+from derl.experiments.store import Store, is_store
 from derl.training.config import Config
 from derl.training.folder import CONFIG, RunFolder
 from derl.training.members import expand

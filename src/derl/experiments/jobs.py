@@ -14,9 +14,10 @@ from derl.core.errors import DerlError, UnknownNameError
 from derl.core.files import write_atomically
 from derl.experiments.cases import Case
 from derl.experiments.identity import run_key
+from derl.experiments.packing import Entry
 from derl.experiments.paper import normal_form
 from derl.experiments.planner import Job, Member
-from derl.experiments.store import Entry, Store
+from derl.experiments.store import Store
 from derl.training.checkpoint import read_metadata
 from derl.training.folder import CHECKPOINT, RunFolder
 from derl.training.schedule import schedule_of
