@@ -13,6 +13,7 @@ from derl.training.config import Config
 from derl.training.idle import check_idle
 from derl.training.recipes import recipe as make_recipe
 from derl.training.recipes import with_parts
+from derl.training.seeds import MOST_SEEDS
 
 Setting = float | str | bool | tuple[int, ...]
 """What a setting may be changed to; a tuple is the sizes of layers."""
@@ -61,6 +62,8 @@ def plain_value(value: Any) -> Any:
     if isinstance(value, np.ndarray | np.generic):
         return value.tolist()
     if isinstance(value, list | tuple | range):
+        # Asked of what is beyond: a range may be longer than a length can say.
+        require(not value[MOST_SEEDS:], f"a list of more than {MOST_SEEDS:,} values; take fewer")
         return [plain_value(one) for one in value]
     return value
 
