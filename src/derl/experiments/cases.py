@@ -43,6 +43,11 @@ class Case:
         """The changes as text, for tables and files; empty for the recipe as it is."""
         return setting_text(dict(self.changes))
 
+    @property
+    def title(self) -> str:
+        """What to call it in a sentence."""
+        return f"{self.recipe} on {self.task}" + (f" with {self.setting}" if self.changes else "")
+
     def config(self) -> Config:
         """The whole configuration."""
         config = make_recipe(self.recipe, self.task)
@@ -121,8 +126,7 @@ def check_case(case: Case, shapes: bool = True) -> None:
     try:
         case.config().check(shapes, idle=False)
     except DerlError as error:
-        where = f"{case.recipe} on {case.task}" + (f" with {case.setting}" if case.changes else "")
-        raise DerlError(f"{where}: {error}") from None
+        raise DerlError(f"{case.title}: {error}") from None
 
 
 def check_changes(cases: Iterable[Case]) -> None:
