@@ -107,7 +107,7 @@ def product(
     vary = vary or {}
     for path, values in vary.items():
         require(
-            isinstance(values, Sequence) and not isinstance(values, str) and len(values) > 0,
+            isinstance(values, Sequence) and not isinstance(values, str | bytes | bytearray) and len(values) > 0,
             f"vary: {path} needs a list of values",
         )
         for value in values:
@@ -154,6 +154,8 @@ def from_data(data: Mapping[str, Any], name: str) -> Experiment:
 
 def _plain(data: Mapping[str, Any]) -> dict[str, Any]:
     """With lists for tuples, ranges and arrays."""
+    for key in data:
+        require(isinstance(key, str), f"an experiment is described by names and their values; {key!r} is no name")
     return {key: _plain(value) if isinstance(value, Mapping) else plain_value(value) for key, value in data.items()}
 
 

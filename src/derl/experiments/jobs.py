@@ -10,7 +10,7 @@ from pathlib import Path
 
 import polars as pl
 
-from derl.core.errors import DerlError, UnknownNameError
+from derl.core.errors import DerlError, UnknownNameError, require
 from derl.core.files import write_atomically
 from derl.experiments.cases import Case
 from derl.experiments.identity import run_key
@@ -50,6 +50,13 @@ def from_data(data: dict) -> Job:
 def job_folder(store: Path, job: Job) -> RunFolder:
     """Where a job keeps its checkpoint."""
     return RunFolder(store / JOBS / job.name)
+
+
+def check_jobs(store: Path) -> None:
+    """Raise if jobs cannot be begun in a store, because there is something else in their place."""
+    folder = store / JOBS
+    other = folder.is_symlink() or folder.exists()
+    require(folder.is_dir() or not other, f"{folder} is no folder: move it away, or choose another with --store")
 
 
 def begun_jobs(store: Path) -> Iterator[Job]:
