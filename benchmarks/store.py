@@ -8,7 +8,8 @@ import numpy as np
 import polars as pl
 
 from derl.analysis.measures.curves import summarise
-from derl.experiments.store import Entry, Store
+from derl.experiments.packing import Entry
+from derl.experiments.store import Store
 
 RUNS, EVALUATIONS, METRICS, CASES = 10_000, 100, 14, 2_000
 

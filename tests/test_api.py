@@ -9,7 +9,7 @@ from analysis.trained import tiny_run
 from polars.testing import assert_frame_equal
 
 import derl
-from derl.api import plain_seeds
+from derl.api import plain_modules, plain_seeds
 from derl.core.errors import DerlError
 from derl.experiments.experiment import from_data
 
@@ -23,6 +23,9 @@ from derl.experiments.experiment import from_data
         ({"seeds": -1}, "at least one seed"),
         ({"vary": {"bonus.scale": 3}}, "bonus.scale needs a list of numbers, not 3"),
         ({"vary": {"bonus.scale": ["x"]}}, "bonus.scale needs a list of numbers"),
+        ({"vary": {"bonus.scale": ["0.1"]}}, "bonus.scale needs a list of numbers"),
+        ({"vary": {"bonus.scale": "12"}}, "bonus.scale needs a list of numbers, not '12'"),
+        ({"vary": {"bonus.scale": b"12"}}, "bonus.scale needs a list of numbers"),
         ({"task": 5}, "a task is a name such as 'DeepSea-10'"),
     ],
 )
@@ -74,3 +77,43 @@ def test_workers_of_a_sweep_load_modules(tmp_path, monkeypatch):
     spec = {"tasks": ["Shallow-3"], "recipes": ["a2c"], "seeds": 1, "protocol": {"episodes": 20, "evaluate_every": 20}}
     frame = derl.sweep(spec, tmp_path / "store", workers=1, modules=["shallow"])
     assert frame["task"].unique().to_list() == ["Shallow-3"]
+
+
+SMALL = {"tasks": ["DeepSea-4"], "recipes": ["a2c"], "seeds": 1, "protocol": {"episodes": 40, "evaluate_every": 20}}
+
+
+@pytest.mark.parametrize(
+    ("experiment", "given", "message"),
+    [
+        ({1: 2}, {}, "1 is no name"),
+        ({**SMALL, "set": {1: 2}}, {}, "1 is no name"),
+        ({**SMALL, "parts": [{1: 2}]}, {}, "1 is no name"),
+        (None, {}, "an experiment is a name such as 'table-1'.*, not None"),
+        ("", {}, "an experiment is a name"),
+        ({**SMALL, "vary": {"explorer.entropy_coef": b"12"}}, {}, "explorer.entropy_coef needs a list of values"),
+        ({**SMALL, "vary": {"explorer.entropy_coef": ["0.1"]}}, {}, "entropy_coef takes a number, not '0.1'"),
+        (SMALL, {"store": None}, "store is the folder of results"),
+        (SMALL, {"store": 5}, "store is the folder of results"),
+        (SMALL, {"store": ""}, "store is the folder of results"),
+        (SMALL, {"show": 5}, "show is a function"),
+        (SMALL, {"workers": 1.5}, "workers is a number of processes, not 1.5"),
+        (SMALL, {"workers": True}, "workers is a number of processes, not True"),
+        (SMALL, {"workers": 0}, "workers is a number of processes, not 0"),
+        (SMALL, {"modules": 5}, "modules is a list of the names"),
+        (SMALL, {"modules": [5]}, "modules is a list of the names"),
+        (SMALL, {"modules": "no_such_module"}, "there is no module 'no_such_module'"),
+        (SMALL, {"modules": ["json", "no.such.module"]}, "there is no module 'no.such.module'"),
+    ],
+)
+def test_mistakes_in_a_sweep_are_errors_of_one_line_and_leave_nothing(
+    experiment, given, message, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("derl.experiments.pool.Worker.__init__", lambda *args: pytest.fail("a worker was started"))
+    with pytest.raises(DerlError, match=message):
+        derl.sweep(experiment, **given)
+    assert not list(tmp_path.iterdir())
+
+
+def test_one_module_may_be_named_alone():
+    assert plain_modules("mymodule") == plain_modules(["mymodule"]) == ("mymodule",)

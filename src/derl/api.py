@@ -76,10 +76,15 @@ def plain_values(vary: Mapping[str, Sequence[float]]) -> dict[str, list[float]]:
     """The values of varied settings, as plain numbers for the same reason."""
     values = {}
     for path, some in vary.items():
+        wrong = f"vary: {path} needs a list of numbers, not {some!r}"
+        # Of text and bytes every letter would be a value.
+        require(not isinstance(some, str | bytes), wrong)
         try:
-            values[path] = [float(value) for value in some]
+            given = list(some)
+            require(not any(isinstance(value, str | bytes) for value in given), wrong)
+            values[path] = [float(value) for value in given]
         except (TypeError, ValueError):
-            raise DerlError(f"vary: {path} needs a list of numbers, not {some!r}") from None
+            raise DerlError(wrong) from None
     return values
 
 
@@ -178,12 +183,29 @@ def load(out: str | Path, *, config: Config | None = None, env: AnyEnvironment |
     return Result(config, trainer.runs, frame, state, metadata["clock"], folder)
 
 
+def plain_modules(modules: str | Sequence[str]) -> tuple[str, ...]:
+    """The names of modules; one may come alone."""
+    names = (modules,) if isinstance(modules, str) else modules
+    good = isinstance(names, Sequence) and all(isinstance(name, str) and name for name in names)
+    require(good, f"modules is a list of the names of modules, not {modules!r}")
+    return tuple(names)
+
+
+def _check_sweep(store: Any, workers: Any, show: Any) -> None:
+    """Raise if an argument of `sweep` is none."""
+    folder = isinstance(store, str | Path) and str(store) != ""
+    require(folder, f"store is the folder of results, such as 'derl-store', not {store!r}")
+    number = isinstance(workers, int | np.integer) and not isinstance(workers, bool) and int(workers) >= 1
+    require(workers is None or number, f"workers is a number of processes, not {workers!r}")
+    require(show is None or callable(show), f"show is a function that is called with the progress, not {show!r}")
+
+
 def sweep(
     experiment: Experiment | Mapping[str, Any] | str | Path,
     store: str | Path = "derl-store",
     *,
     workers: int | None = None,
-    modules: Sequence[str] = (),
+    modules: str | Sequence[str] = (),
     show: Callable[[SweepProgress], None] | None = None,
 ) -> pl.DataFrame:
     """Run what is left of an experiment on all cores; the value is its results frame.
@@ -192,9 +214,14 @@ def sweep(
     an `Experiment`. `modules` are loaded by the worker processes first: those that register parts of your own. A run
     that fails is left out, and `derl status` says why.
     """
+    _check_sweep(store, workers, show)
+    modules = plain_modules(modules)
     if isinstance(experiment, Mapping):
         experiment = from_data(experiment, "sweep")
     elif not isinstance(experiment, Experiment):
+        named = isinstance(experiment, str | Path) and str(experiment) != ""
+        kinds = "a name such as 'table-1', a TOML file, a dictionary or an Experiment"
+        require(named, f"an experiment is {kinds}, not {experiment!r}")
         experiment = find_experiment(str(experiment))
     plan = finished(experiment.check(), Path(store))
     if plan is None:

@@ -16,9 +16,10 @@ from derl.cli.reproduce import Reproduce
 from derl.cli.sweep import show_returns
 from derl.experiments.cases import Case, case_of
 from derl.experiments.experiment import Experiment, Part, product
+from derl.experiments.packing import Entry
 from derl.experiments.planner import members_of
 from derl.experiments.pruning import is_current
-from derl.experiments.store import Entry, Store
+from derl.experiments.store import Store
 from derl.training.version import code_version
 
 SPEC = """
@@ -264,6 +265,10 @@ def test_what_older_versions_left_is_shown_apart_and_removed(done, tmp_path, cap
         (["sweep"], "needs a file"),
         (["sweep", "nowhere.toml"], "cannot read nowhere.toml"),
         (["sweep", "table-1"], "derl reproduce table-1"),
+        (["sweep", "table1"], "unknown file or experiment 'table1'; did you mean table-1"),
+        (["sweep", SPEC_FILE, "--store", ""], "--store is empty; give it a value"),
+        (["sweep", SPEC_FILE, "--store="], "--store is empty; give it a value"),
+        (["status", ""], "the first argument is empty"),
         (["status", "tabel-1"], "did you mean table-1"),
         (["status", "--quick"], "--quick is for an experiment: give its name"),
         (["status", "table-1", "--only", "DeepSea-10", "Hallway-9-9"], "did you mean"),
@@ -306,6 +311,21 @@ def test_mistakes_are_one_line_and_leave_nothing(args, message, capsys, tmp_path
     assert message in out
     assert len(out.strip().splitlines()) == 1
     assert not list(tmp_path.iterdir())
+
+
+def test_a_file_of_a_similar_name_may_have_been_meant(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "lambdas.toml").write_text(SPEC)
+    code, out = run(capsys, "sweep", "lambdas")
+    assert (code, "lambdas.toml?" in out) == (2, True)
+
+
+def test_a_file_in_the_place_of_the_jobs_is_named(tmp_path, capsys):
+    (tmp_path / "spec.toml").write_text(SPEC)
+    (tmp_path / "jobs").write_text("")
+    code, out = run(capsys, "sweep", tmp_path / "spec.toml", "--store", tmp_path)
+    assert (code, "jobs is no folder: move it away, or choose another with --store" in out) == (2, True)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["jobs", "spec.toml"]
 
 
 def test_a_folder_that_cannot_be_written_is_named(done, capsys, tmp_path):

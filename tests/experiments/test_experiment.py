@@ -23,6 +23,8 @@ from derl.training.trainer import Trainer
 
 SPEC = {"tasks": ["DeepSea-5"], "recipes": ["a2c-count"], "seeds": 2}
 
+GRID = ("bonus.scale", "bonus.increment", "explorer.entropy_coef", "explorer.value_coef")
+
 
 def test_a_file_is_a_product(tmp_path):
     path = tmp_path / "mine.toml"
@@ -82,6 +84,20 @@ def test_parts_have_seeds_and_values_of_their_own():
         ({"vary": {"num-envs": [2]}, "set": {"num_envs": 2}}, r"in \[set\] and in \[vary\]"),
         ({"set": {"protocol.episodes": 9}, "protocol": {"episodes": 8}}, r"in \[set\] and in \[protocol\]"),
         ({"vary": {"protocol.episodes": [9]}, "protocol": {"episodes": 8}}, r"in \[vary\] and in \[protocol\]"),
+        ({"vary": {"bonus.scale": [1.0], "bonus": {"scale": [2.0]}}}, r"bonus.scale is in \[vary\] twice"),
+        ({"set": {"bonus": {"scale": 1.0}, "bonus.scale": 2.0}}, r"bonus.scale is in \[set\] twice"),
+        ({"set": {"num-envs": 2, "num_envs": 4}}, r"num_envs is in \[set\] twice"),
+        ({"protocol": {"evaluate-every": 2, "evaluate_every": 4}}, r"evaluate_every is in \[protocol\] twice"),
+        (
+            {"vary": {name: range(1, 200) for name in GRID}},
+            r"1,568,239,201 combinations, .* 100,000 can be: vary fewer",
+        ),
+        ({"vary": {"bonus.scale": [1.0, 2.0]}, "seeds": 600_000}, r"x: 1,200,000 runs, .*: take fewer seeds"),
+        ({"vary": {"bonus.scale": range(10**30)}}, "more than 1,000,000 values"),
+        ({"seeds": range(10**12)}, "more than 1,000,000 values"),
+        ({"vary": {"explorer.n_steps": [5, 10**30]}}, r"rollouts of 4,0.* can be: set num_envs or"),
+        ({"vary": {"num_envs": [10**9]}}, "rollouts of 5,000,000,000 steps, and at most 1,000,000,000 can be"),
+        ({"recipes": ["dea2c-count"], "set": {"decoupling.period": 10**9}}, "set decoupling.period lower"),
         ({"seeds": [-1]}, "none negative"),
         ({"seeds": [4294967296]}, "from 0 to 4294967295, none negative; got 4294967296"),
         ({"seeds": 10**12}, "at most 1,000,000 seeds"),
@@ -108,6 +124,12 @@ def test_a_broken_file_is_named(tmp_path):
         read_experiment(tmp_path / "x.toml")
     with pytest.raises(DerlError, match="No such file"):
         read_experiment(tmp_path / "y.toml")
+
+
+def test_a_file_may_begin_with_a_mark(tmp_path):
+    """As some editors write it."""
+    (tmp_path / "x.toml").write_text('tasks = ["DeepSea-5"]\nrecipes = ["a2c"]\n', encoding="utf-8-sig")
+    assert read_experiment(tmp_path / "x.toml").cases == (Case.of("a2c", "DeepSea-5"),)
 
 
 def test_settings_survive_being_text():

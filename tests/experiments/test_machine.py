@@ -9,8 +9,10 @@ import pytest
 
 from derl.core.errors import DerlError
 from derl.experiments import machine, planner
-from derl.experiments.experiment import product
+from derl.experiments.experiment import from_data, product
 from derl.experiments.planner import MEMORY_BYTES_GPU, members_of, memory_for, plan
+from derl.experiments.remaining import make_plan
+from derl.experiments.sweep import Sweep
 from derl.training.sizes import MEMORY_BYTES, MOST_RUNS_GPU, sizes
 
 PLUGIN = """
@@ -110,3 +112,28 @@ def test_a_folder_of_somebody_else_is_told_in_one_line(tmp_path, monkeypatch):
     monkeypatch.setattr(Path, "stat", refuse)
     with pytest.raises(DerlError, match=r"cannot use .*x/y: Permission denied; choose another folder"):
         machine.enough_room(tmp_path / "x" / "y")
+
+
+@pytest.mark.parametrize(
+    ("recipe", "change", "remedy"),
+    [
+        ("a2c", {"num_envs": 10**8}, r"set num_envs or .* lower \(83% of it is room for rollouts\)"),
+        ("a2c", {"explorer.n_steps": 10**8}, r"set num_envs or .* lower \(100% of it is room for rollouts\)"),
+        ("a2c", {"explorer.hidden": [10**6, 10**6]}, r"make the layers of the explorer smaller \(100%"),
+        ("dedqn-count", {"exploiter.capacity": 10**12}, r"set exploiter.capacity lower \(100%"),
+        ("dea2c-count", {"decoupling.replay_segments": 10**9}, r"set decoupling.replay_segments lower \(100%"),
+    ],
+)
+def test_a_run_that_no_worker_could_train_is_refused_before_any_work(recipe, change, remedy, tmp_path, monkeypatch):
+    """The system would kill the worker, without a word, as often as it is tried."""
+    monkeypatch.setattr("derl.experiments.remaining.memory_bytes", lambda: 8_000_000_000)
+    data = {"tasks": ["DeepSea-4"], "recipes": [recipe], "seeds": 1, "protocol": {"episodes": 100}}
+    usual = from_data(data, "usual")
+    assert len(make_plan(usual, tmp_path, 1).jobs) == 1
+    mine = from_data({**data, "set": change}, "mine")
+    said = rf"^{recipe} on DeepSea-4 with .*: 1 run needs [\d.,]+ GB of memory and there are 8.0 GB: {remedy}"
+    with pytest.raises(DerlError, match=said):
+        make_plan(mine, tmp_path, 1)
+    with pytest.raises(DerlError, match=said):
+        Sweep(mine, tmp_path / "store", workers=1)
+    assert not list((tmp_path / "store").glob("jobs"))

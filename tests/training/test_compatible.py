@@ -9,7 +9,7 @@ import derl
 from derl.core.errors import DerlError
 from derl.training.added import ADDED, first_written
 from derl.training.members import expand, fingerprint
-from derl.training.memory import replay_bytes
+from derl.training.sizes import replay_bytes
 
 
 def test_reading_a_folder_needs_nothing_that_writes(tmp_path, monkeypatch):

@@ -11,7 +11,7 @@ from typing import Annotated, Any, TypeVar
 
 import tyro
 
-from derl.core.errors import DerlError
+from derl.core.errors import DerlError, require
 from derl.training.seeds import check_seeds, count_seeds
 
 STORE = Path(os.environ.get("DERL_STORE") or "derl-store")
@@ -36,6 +36,10 @@ def parsed(kind: type[Command], args: list[str], prog: str, **kwargs: Any) -> Co
     if not {"-h", "--help"}.isdisjoint(args):
         # Alone: tyro leaves out of its help what it has read before it.
         args = ["--help"]
+    for flag, value in itertools.pairwise(["", *args]):
+        # An empty path would be this folder: a variable of a script was not set.
+        require(value != "", f"{flag or 'the first argument'} is empty; give it a value, or leave it out")
+        require(not re.fullmatch("--[a-z.-]+=", value), f"{value[:-1]} is empty; give it a value, or leave it out")
     said = io.StringIO()
     try:
         with contextlib.redirect_stderr(said):

@@ -26,7 +26,8 @@ class StoreCommand(StoredSelection):
     """Write results to a Parquet file, take them in from files and run folders, or remove those of older versions."""
 
     action: tyro.conf.Positional[Literal["export", "import", "prune"]]
-    """What to do. To prune is to remove what older versions of the engine left: their runs and failures."""
+    """What to do. To prune is to remove what older versions of the engine left, their runs and failures, and runs that
+    are damaged."""
     paths: tyro.conf.Positional[tuple[Path, ...]]
     """The file to write; or the files, folders of files, and run folders of derl train to take in."""
     store: Path = STORE
@@ -95,14 +96,18 @@ def prune_runs(command: StoreCommand) -> None:
     for row in found.failures.iter_rows(named=True):
         name = f"{row['recipe']} on {row['task']} {row['setting']} seed {row['seed']}"
         console.print(f"failed: {escape(name)}: {escape(row['error'])}", soft_wrap=True)
+    for run in found.damaged:
+        name = f"{run.recipe} on {run.task} {run.setting} seed {run.seed}"
+        console.print(f"damaged: {escape(name)}", soft_wrap=True)
     for folder in found.jobs:
         console.print(f"begun by another version: {folder}", soft_wrap=True, markup=False)
-    if not command.dry_run and (found.runs or len(found.failures) or found.jobs):
+    if not command.dry_run and (found.runs or len(found.failures) or found.jobs or found.damaged):
         prune(Store(command.store), found)
     seconds = duration(sum(run.seconds for run in found.runs))
     word = "would be removed" if command.dry_run else "removed"
+    damaged = f"{counted(len(found.damaged), 'damaged run')}, " if found.damaged else ""
     console.print(
-        f"{counted(len(found.runs), 'run')} of older engines ({seconds} of core time), "
+        f"{damaged}{counted(len(found.runs), 'run')} of older engines ({seconds} of core time), "
         f"{counted(len(found.failures), 'failure')} and {counted(len(found.jobs), 'checkpoint')} of other "
         f"versions {word}",
         soft_wrap=True,

@@ -18,7 +18,7 @@ from derl.cli.display import GAP, Field, ProgressLine, compact, console, counted
 from derl.cli.flags import STORE, ExperimentFile, parsed
 from derl.cli.modules import imported_modules
 from derl.cli.selection import Selection
-from derl.core.errors import require
+from derl.core.errors import UnknownNameError, require
 from derl.experiments.builtin import EXPERIMENTS
 from derl.experiments.cases import parse_setting, setting_text
 from derl.experiments.experiment import Experiment, read_experiment
@@ -174,6 +174,9 @@ def main(args: list[str]) -> None:
     name = str(command.spec)
     built_in = name in EXPERIMENTS and not command.spec.exists()
     require(not built_in, f"{name} is one of the built-in experiments: derl reproduce {name}")
+    if command.spec.suffix != ".toml" and not command.spec.exists():
+        files = [str(path) for path in (command.spec.parent).glob("*.toml")]
+        raise UnknownNameError("file or experiment", name, (*EXPERIMENTS, *files))
     experiment = command.narrow(read_experiment(command.spec)).check()
     done = run_experiment(experiment, command, imported_modules())
     if done is None:

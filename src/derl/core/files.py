@@ -3,10 +3,11 @@
 import contextlib
 import fcntl
 import os
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 
-from derl.core.errors import DerlError
+from derl.core.errors import DerlError, require
 
 LOCK = ".lock"
 """The file by which a process claims a folder."""
@@ -22,15 +23,30 @@ def writing(path: Path) -> Iterator[None]:
         raise DerlError(f"cannot write {path}: {error.strerror or error}") from None
 
 
+def file_to_write(path: Path) -> Path:
+    """The file that is meant by `path`, at the end of its links. Raises if there is something else in its place: to
+    replace a device would take it from everybody."""
+    target = Path(os.path.realpath(path))
+    try:
+        mode = target.lstat().st_mode
+    except OSError:
+        # It is not there yet. If it cannot be made either, whoever writes it is told why.
+        return target
+    what = "a folder" if stat.S_ISDIR(mode) else "a link to itself" if stat.S_ISLNK(mode) else "no regular file"
+    require(stat.S_ISREG(mode), f"cannot write {path}: it is {what}; choose another name")
+    return target
+
+
 def write_atomically(path: Path, data: bytes) -> None:
-    """Replace `path` by `data` whole or, if anything goes wrong, leave it as it was."""
-    temporary = path.with_name(path.name + ".tmp")
+    """Replace `path` by `data` whole or, if anything goes wrong, leave it as it was. Links stay links."""
+    target = file_to_write(path)
+    temporary = target.with_name(target.name + ".tmp")
     try:
         with open(temporary, "wb") as file:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
-        os.replace(temporary, path)
+        os.replace(temporary, target)
     except OSError as error:
         # Where the file cannot be written, its removal may fail for the same reason.
         with contextlib.suppress(OSError):

@@ -13,6 +13,7 @@ from derl.training.config import Config
 from derl.training.idle import check_idle
 from derl.training.recipes import recipe as make_recipe
 from derl.training.recipes import with_parts
+from derl.training.seeds import MOST_SEEDS
 
 Setting = float | str | bool | tuple[int, ...]
 """What a setting may be changed to; a tuple is the sizes of layers."""
@@ -42,6 +43,11 @@ class Case:
         """The changes as text, for tables and files; empty for the recipe as it is."""
         return setting_text(dict(self.changes))
 
+    @property
+    def title(self) -> str:
+        """What to call it in a sentence."""
+        return f"{self.recipe} on {self.task}" + (f" with {self.setting}" if self.changes else "")
+
     def config(self) -> Config:
         """The whole configuration."""
         config = make_recipe(self.recipe, self.task)
@@ -61,6 +67,8 @@ def plain_value(value: Any) -> Any:
     if isinstance(value, np.ndarray | np.generic):
         return value.tolist()
     if isinstance(value, list | tuple | range):
+        # Asked of what is beyond: a range may be longer than a length can say.
+        require(not value[MOST_SEEDS:], f"a list of more than {MOST_SEEDS:,} values; take fewer")
         return [plain_value(one) for one in value]
     return value
 
@@ -118,8 +126,7 @@ def check_case(case: Case, shapes: bool = True) -> None:
     try:
         case.config().check(shapes, idle=False)
     except DerlError as error:
-        where = f"{case.recipe} on {case.task}" + (f" with {case.setting}" if case.changes else "")
-        raise DerlError(f"{where}: {error}") from None
+        raise DerlError(f"{case.title}: {error}") from None
 
 
 def check_changes(cases: Iterable[Case]) -> None:

@@ -45,8 +45,11 @@ def meaning(name: str, cases: Sequence[Case]) -> tuple[str, Test]:
 def value_of(case: Case, path: str) -> Setting | None:
     """What a setting is in a case, changed or not; None if it has no such setting."""
     changes = dict(case.changes)
-    if path in changes:
-        return changes[path]
+    return changes[path] if path in changes else default_of(case, path)
+
+
+def default_of(case: Case, path: str) -> Setting | None:
+    """What a setting of a case is if nobody changes it; None if it has no such setting."""
     # Other changes do not matter, and to build every case of a grid would take a while.
     kinds = {f"{part}_kind" for part in PARTS}
     return _default(Case(case.recipe, case.task, tuple(change for change in case.changes if change[0] in kinds)), path)

@@ -10,11 +10,13 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from derl.core.errors import DerlError, UnknownNameError, require
-from derl.core.files import write_atomically, writing
+from derl.core.files import file_to_write, write_atomically, writing
 from derl.experiments.cases import Case, Setting
 from derl.experiments.identity import run_key
+from derl.experiments.intake import IDENTITY, OF_A_RUN, ORIGIN, check_intake
+from derl.experiments.packing import Entry
 from derl.experiments.planner import Member, results_of
-from derl.experiments.store import Entry, Store, is_store
+from derl.experiments.store import Store, is_store
 from derl.training.config import Config
 from derl.training.folder import CONFIG, RunFolder
 from derl.training.members import expand
@@ -22,13 +24,6 @@ from derl.training.recipes import RECIPES
 from derl.training.schedule import schedule_of
 from derl.training.version import ENGINE
 
-IDENTITY, ORIGIN = ("key", "engine", "seconds"), ("finished", "version")
-OF_A_RUN: dict[str, pl.DataType] = {
-    **dict.fromkeys(("key", "recipe", "task", "setting"), pl.String()),
-    **dict.fromkeys(("seed", "engine", "evaluation", "steps", "failed_at_step"), pl.Int64()),
-    **dict.fromkeys(("seconds", "episodes", "return"), pl.Float64()),
-}
-"""What a run has to say of itself to be taken into a store."""
 NEEDED = ("run", "recipe", "task", "setting", "seed", "evaluation", "episodes", "return")
 
 
@@ -40,6 +35,7 @@ def export(
     `columns` are the metrics to keep beside what names a run and its returns; all, if there are none. The value is the
     number of runs.
     """
+    file_to_write(path)
     frame = store.frame() if members is None else results_of(store, members)
     require(len(frame) > 0, f"{store.path} holds none of these runs yet")
     origins = [(entry.key, entry.finished, entry.version) for entry in store.entries()]
@@ -75,7 +71,11 @@ def read_results(paths: Sequence[Path | str]) -> pl.DataFrame:
         frame = frame.with_columns(pl.col("run").rank("dense").cast(pl.Int64) - 1 + runs)
         runs += frame["run"].n_unique()
         frames.append(frame.with_columns(pl.selectors.float().cast(pl.Float64)))
-    return _without_copies(pl.concat(frames, how="diagonal_relaxed"))
+    try:
+        whole = pl.concat(frames, how="diagonal_relaxed")
+    except pl.exceptions.PolarsError as error:
+        raise DerlError(f"these files do not fit each other ({str(error).splitlines()[0]}); read them apart") from None
+    return _without_copies(whole)
 
 
 def _without_copies(frame: pl.DataFrame) -> pl.DataFrame:
@@ -101,6 +101,10 @@ def _read(file: Path) -> pl.DataFrame:
         raise DerlError(f"{file} cannot be read as Parquet ({str(error).splitlines()[0]})") from None
     missing = [name for name in NEEDED if name not in frame.columns]
     require(not missing, f"{file} has no column {', '.join(missing)}: it does not hold exported results")
+    for name in NEEDED:
+        kind, given = OF_A_RUN[name], frame.schema[name]
+        good = given in (kind, pl.Null()) or (kind.is_numeric() and given.is_numeric())
+        require(good, f"{file} is damaged: {name} should be a column of {kind}, and is {given}")
     return frame
 
 
@@ -120,7 +124,7 @@ class Runs(NamedTuple):
 def exported_runs(paths: Sequence[Path | str]) -> Runs:
     """The runs of exported files."""
     frame = read_results(paths)
-    _check_runs(frame)
+    check_intake(frame)
     runs = Runs([], [])
     for _, part in frame.group_by(["key"], maintain_order=True):
         # Under several names it is still one run.
@@ -132,22 +136,6 @@ def exported_runs(paths: Sequence[Path | str]) -> Runs:
         used = [c.name for c in numbers if c.null_count() < len(part) or c.name == "failed_at_step"]
         runs.frames.append(part.select(used).sort("evaluation"))
     return runs
-
-
-def _check_runs(frame: pl.DataFrame) -> None:
-    """Raise unless every row says which run it is of, and every run is one."""
-    unclear = "these files do not say which runs they hold"
-    for name, kind in OF_A_RUN.items():
-        given = frame.schema.get(name, pl.Null())
-        empty = name == "failed_at_step" and name in frame.columns and given == pl.Null()
-        good = empty or given == kind or (kind.is_numeric() and given.is_numeric())
-        require(good, f"{unclear} ({name} should be a column of {kind}, and is {given})")
-        require(name == "failed_at_step" or frame[name].null_count() == 0, f"{unclear} ({name} is empty in some rows)")
-    for name in ("seed", "engine", "evaluation", "steps"):
-        require(bool((frame[name] % 1 == 0).all()), f"these files are damaged: {name} is not a whole number")
-    # Under other names of its recipe and settings it may still be the same run, but not with another seed.
-    seeds = frame.group_by("key").agg(pl.struct("task", "seed").n_unique().alias("runs"))
-    require(bool((seeds["runs"] == 1).all()), "these files are damaged: two runs have the same key")
 
 
 def trained_runs(path: Path | str) -> Runs:

@@ -2,15 +2,16 @@
 
 import dataclasses
 import itertools
+import math
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from derl.core.errors import DerlError, UnknownNameError, require
 from derl.envs import make
 from derl.experiments.cases import Case, Setting, check_case, check_changes, check_value, plain_value
-from derl.experiments.choosing import chooser
+from derl.experiments.choosing import chooser, default_of
 from derl.experiments.shortening import shortened
 from derl.training.config import Protocol
 from derl.training.recipes import RECIPES
@@ -18,6 +19,9 @@ from derl.training.seeds import check_seeds, count_seeds
 
 KNOWN = ("name", "title", "tasks", "recipes", "seeds", "vary", "set", "protocol", "parts")
 PROTOCOL = tuple(field.name for field in dataclasses.fields(Protocol))
+MOST_CASES = 100_000
+"""More are a slip of the finger: their plan alone would take minutes."""
+MOST_RUNS = 1_000_000
 PART = ("tasks", "recipes", "seeds", "vary", "set", "protocol")
 
 
@@ -50,11 +54,13 @@ class Experiment:
         """Raise a `DerlError` before any work if a case makes no sense or there is none."""
         for part in self.parts:
             check_seeds(part.seeds)
+        runs = sum(len(part.cases) * len(part.seeds) for part in self.parts)
+        require(runs <= MOST_RUNS, f"{self.name}: {runs:,} runs, and at most {MOST_RUNS:,} can be: take fewer seeds")
         require(len(self.members()) > 0, f"{self.name}: there is nothing to run")
         seen = set()
         for case in self.cases:
             # Whether parts fit each other takes a while to ask: once for all values of a number.
-            shape = (case.recipe, case.task, tuple(p for p in case.changes if not isinstance(p[1], float)))
+            shape = (case.recipe, case.task, tuple(p for p in case.changes if not _is_number(case, *p)))
             check_case(case, shape not in seen)
             seen.add(shape)
         check_changes(self.cases)
@@ -84,6 +90,12 @@ class Experiment:
         return dataclasses.replace(self, parts=tuple(part for part in parts if part.cases))
 
 
+def _is_number(case: Case, path: str, value: Setting) -> bool:
+    """Whether it is a number that can be any. A whole number may be one as well, or the size of something."""
+    whole = type(value) is int and isinstance(default_of(case, path), float)
+    return isinstance(value, float) or whole
+
+
 def product(
     tasks: Sequence[str],
     recipes: Sequence[str],
@@ -95,16 +107,19 @@ def product(
     vary = vary or {}
     for path, values in vary.items():
         require(
-            isinstance(values, Sequence) and not isinstance(values, str) and len(values) > 0,
+            isinstance(values, Sequence) and not isinstance(values, str | bytes | bytearray) and len(values) > 0,
             f"vary: {path} needs a list of values",
         )
         for value in values:
             check_value(path, value)
     for path, value in (fixed or {}).items():
         check_value(path, value)
+    count = len(tasks) * len(recipes) * math.prod(map(len, vary.values()))
+    fewer = "vary fewer settings at once, or fewer values"
+    require(count <= MOST_CASES, f"{count:,} combinations, and at most {MOST_CASES:,} can be: {fewer}")
     return tuple(
-        Case.of(recipe, make(task).name, {**(fixed or {}), **dict(zip(vary, combination, strict=True))})
-        for task in tasks
+        Case.of(recipe, task, {**(fixed or {}), **dict(zip(vary, combination, strict=True))})
+        for task in (make(name).name for name in tasks)
         for recipe in recipes
         for combination in itertools.product(*vary.values())
     )
@@ -113,7 +128,8 @@ def product(
 def read_experiment(path: Path | str) -> Experiment:
     """An experiment from a TOML file; see docs/experiments."""
     try:
-        data = tomllib.loads(Path(path).read_text())
+        # Some editors begin a file with a mark that says it is UTF-8.
+        data = tomllib.loads(Path(path).read_text(encoding="utf-8-sig"))
     except OSError as error:
         raise DerlError(f"cannot read {path}: {error.strerror}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
@@ -138,6 +154,8 @@ def from_data(data: Mapping[str, Any], name: str) -> Experiment:
 
 def _plain(data: Mapping[str, Any]) -> dict[str, Any]:
     """With lists for tuples, ranges and arrays."""
+    for key in data:
+        require(isinstance(key, str), f"an experiment is described by names and their values; {key!r} is no name")
     return {key: _plain(value) if isinstance(value, Mapping) else plain_value(value) for key, value in data.items()}
 
 
@@ -163,23 +181,28 @@ def _check_once(tables: Mapping[str, Mapping[str, Any]]) -> None:
     found: dict[str, str] = {}
     for table, settings in tables.items():
         for path in settings:
-            name = path.replace("-", "_")
-            require(name not in found, f"{path} is in [{found.get(name)}] and in [{table}]: leave it in one of them")
-            found[name] = table
+            require(path not in found, f"{path} is in [{found.get(path)}] and in [{table}]: leave it in one of them")
+            found[path] = table
 
 
 def _table(data: Mapping[str, Any], key: str) -> Mapping[str, Any]:
     table = data.get(key, {})
     require(isinstance(table, Mapping), f"{key} is a table, written [{key}]")
-    return flatten(table)
-
-
-def flatten(table: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Nested tables as dotted names: TOML reads an unquoted bonus.scale as a table in a table."""
     flat: dict[str, Any] = {}
-    for key, value in table.items():
-        flat |= flatten(value, f"{prefix}{key}.") if isinstance(value, Mapping) else {f"{prefix}{key}": value}
+    for path, value in flatten(table):
+        name = path.replace("-", "_")
+        require(name not in flat, f"{name} is in [{key}] twice, written in two ways: leave one")
+        flat[name] = value
     return flat
+
+
+def flatten(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Nested tables as dotted names: TOML reads an unquoted bonus.scale as a table in a table."""
+    for key, value in table.items():
+        if isinstance(value, Mapping):
+            yield from flatten(value, f"{prefix}{key}.")
+        else:
+            yield f"{prefix}{key}", value
 
 
 def _names(data: Mapping[str, Any], key: str) -> list[str]:

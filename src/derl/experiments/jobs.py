@@ -10,13 +10,14 @@ from pathlib import Path
 
 import polars as pl
 
-from derl.core.errors import DerlError, UnknownNameError
+from derl.core.errors import DerlError, UnknownNameError, require
 from derl.core.files import write_atomically
 from derl.experiments.cases import Case
 from derl.experiments.identity import run_key
+from derl.experiments.packing import Entry
 from derl.experiments.paper import normal_form
 from derl.experiments.planner import Job, Member
-from derl.experiments.store import Entry, Store
+from derl.experiments.store import Store
 from derl.training.checkpoint import read_metadata
 from derl.training.folder import CHECKPOINT, RunFolder
 from derl.training.schedule import schedule_of
@@ -49,6 +50,13 @@ def from_data(data: dict) -> Job:
 def job_folder(store: Path, job: Job) -> RunFolder:
     """Where a job keeps its checkpoint."""
     return RunFolder(store / JOBS / job.name)
+
+
+def check_jobs(store: Path) -> None:
+    """Raise if jobs cannot be begun in a store, because there is something else in their place."""
+    folder = store / JOBS
+    other = folder.is_symlink() or folder.exists()
+    require(folder.is_dir() or not other, f"{folder} is no folder: move it away, or choose another with --store")
 
 
 def begun_jobs(store: Path) -> Iterator[Job]:

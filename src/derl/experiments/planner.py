@@ -15,7 +15,8 @@ from derl.core.memory import memory_bytes
 from derl.experiments.cases import Case
 from derl.experiments.identity import config_key, seed_key
 from derl.experiments.machine import Accelerator
-from derl.experiments.store import Store, relabelled
+from derl.experiments.packing import relabelled
+from derl.experiments.store import Store
 from derl.training.config import Config
 from derl.training.members import Run
 from derl.training.sizes import MEMORY_BYTES, MOST_RUNS, moved_by, population_size, weights_of

@@ -1,6 +1,7 @@
 """The other end of a worker process: start it, give it a job, hear from it, and notice when it dies."""
 
 import contextlib
+import importlib.util
 import json
 import os
 import queue
@@ -14,6 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from derl.core.errors import require
 from derl.experiments.jobs import to_data
 from derl.experiments.machine import WORKER
 from derl.experiments.planner import Job
@@ -24,6 +26,22 @@ STOPPED = 130
 """The exit code of a worker that was told to stop, and has saved."""
 Event = tuple["Worker", dict[str, Any] | None]
 """Who says what; None means that it has ended."""
+
+
+def check_modules(modules: Sequence[str]) -> None:
+    """Raise unless there are such modules: workers would die of it one after another. Nothing is loaded, but the
+    packages that they are in."""
+    # Workers look in the folder they are started in, too.
+    sys.path.insert(0, "")
+    try:
+        for name in modules:
+            try:
+                found = name in sys.modules or importlib.util.find_spec(name) is not None
+            except (ImportError, ValueError):
+                found = False
+            require(found, f"there is no module {name!r}; is it in this folder, or in one of PYTHONPATH?")
+    finally:
+        sys.path.remove("")
 
 
 class Worker:

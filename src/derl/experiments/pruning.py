@@ -10,7 +10,8 @@ from derl.core.errors import DerlError
 from derl.experiments.cases import case_of
 from derl.experiments.identity import config_key, seed_key
 from derl.experiments.jobs import outdated_jobs
-from derl.experiments.store import Entry, Store
+from derl.experiments.packing import Entry
+from derl.experiments.store import Store
 from derl.training.version import ENGINE
 
 
@@ -21,21 +22,26 @@ class Leftovers(NamedTuple):
     failures: pl.DataFrame
     jobs: list[Path]
     """The folders of jobs that were begun and cannot be resumed."""
+    damaged: list[Entry]
+    """Runs that nobody can read."""
 
 
 def leftovers(store: Store) -> Leftovers:
-    """Runs of older engines, and failures and checkpoints of runs that would not be made again as they were.
+    """Runs of older engines, failures and checkpoints of runs that would not be made again as they were, and what is
+    damaged.
 
     Runs go by the engine's number alone. Their content address would tell more, but takes a module of the user's for an
     older version if it is not loaded; a failure lost by that is a line of text, a run may be hours.
     """
-    runs = [run for run in store.entries() if run.engine < ENGINE]
-    return Leftovers(runs, failures(store)[1], outdated_jobs(store.path))
+    damaged = store.damaged()
+    gone = {run.key for run in damaged}
+    runs = [run for run in store.entries() if run.key not in gone and run.engine < ENGINE]
+    return Leftovers(runs, failures(store)[1], outdated_jobs(store.path), damaged)
 
 
 def prune(store: Store, found: Leftovers) -> None:
     """Remove them."""
-    store.remove([run.key for run in found.runs], found.failures["key"].to_list())
+    store.remove([run.key for run in (*found.runs, *found.damaged)], found.failures["key"].to_list())
     for folder in found.jobs:
         shutil.rmtree(folder, ignore_errors=True)
 

@@ -1,16 +1,23 @@
 """What is left of an experiment: which runs are in the store, which were begun, and the jobs that make the rest."""
 
 import dataclasses
-from collections.abc import Mapping, Set
+from collections.abc import Mapping, Sequence, Set
 from pathlib import Path
 
-from derl.core.errors import require
+import equinox as eqx
+import jax
+
+from derl.core.errors import DerlError, require
+from derl.core.memory import memory_bytes
 from derl.experiments.experiment import Experiment
 from derl.experiments.jobs import begun_jobs, share_done
 from derl.experiments.machine import accelerator
 from derl.experiments.planner import Job, Member, members_of, memory_for, plan, program_of
 from derl.experiments.store import Store, is_store
+from derl.training.config import Config
+from derl.training.memory import check_memory
 from derl.training.sizes import MOST_RUNS, MOST_RUNS_GPU, available_cores
+from derl.training.state import RunState, blank_run
 
 COMPILE_SECONDS = 20.0
 """What compiling a program takes of a core, about: the 25 of `derl reproduce table-1 --quick` take 8.5 minutes."""
@@ -83,8 +90,23 @@ def make_plan(experiment: Experiment, path: Path, workers: int | None = None) ->
     taken = stored | {m.key for job in begun for m in job.members}
     most, memory = MOST_RUNS if gpu is None else MOST_RUNS_GPU, memory_for(workers, gpu)
     jobs = plan(members, workers=workers, done=taken, known=known, most=most, memory=memory)
+    check_room(jobs, memory_bytes() if gpu is None else gpu.memory)
     shares = {job.name: share_done(path, job) for job in begun}
     return Plan(tuple(members), (*begun, *jobs), workers, frozenset(stored), shares)
+
+
+def check_room(jobs: Sequence[Job], there: int | None) -> None:
+    """Raise before any work if a run needs more memory alone than there is: no worker could train it."""
+    for job in jobs:
+        case, config = job.members[0].case, job.members[0].config
+
+        def shapes(config: Config = config) -> RunState:
+            return eqx.filter_eval_shape(lambda key: blank_run(config.algorithm(), key), jax.random.key(0))
+
+        try:
+            check_memory(config, 1, shapes, there)
+        except DerlError as error:
+            raise DerlError(f"{case.title}: {error}") from None
 
 
 def to_resume(path: Path, wanted: Set[str], stored: Set[str]) -> list[Job]:

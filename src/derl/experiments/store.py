@@ -7,18 +7,21 @@ writers wait for each other, and ten thousand entries are one query away.
 import contextlib
 import json
 import sqlite3
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-import numpy as np
 import polars as pl
 
 from derl.core.errors import DerlError, require
+from derl.experiments.packing import LABELS, STORED, TEXT, Entry, is_sound, packed, unpacked
 from derl.experiments.reading import Found, read
 
 SCHEMA = 1
 FILE = "runs.sqlite"
+PATIENCE = 60
+"""For so many seconds a writer waits for others."""
 MADE_BY = "CREATE TABLE IF NOT EXISTS made_by (key TEXT PRIMARY KEY, version TEXT)"
 """Which derl made a run. A table of its own: older stores lack it until something is added to them, and older versions
 of derl that write to the same store need not know of it.
@@ -36,34 +39,33 @@ CREATE INDEX IF NOT EXISTS by_case ON runs (recipe, task, setting);
 """
 
 
-class Entry(NamedTuple):
-    """What a run is called, what it cost, and where it comes from."""
-
-    key: str
-    recipe: str
-    task: str
-    setting: str
-    seed: int
-    engine: int
-    seconds: float
-    finished: str | None = None
-    """When, in UTC; None if nobody knows."""
-    version: str | None = None
-    """Of the derl that made it; None if nobody knows."""
-
-
-LABELS = ("recipe", "task", "setting", "seed", "engine", "seconds")
-TEXT = {"recipe": pl.String, "task": pl.String, "setting": pl.String}
-
-
 def is_store(path: Path) -> bool:
-    """Whether there is a store in a folder. A file without content is what a full disk leaves of the attempt."""
+    """Whether there is a store in a folder.
+
+    A file without content is what a full disk leaves of the attempt to make one, and one without a version what a
+    process leaves that was killed at it, or has just begun.
+    """
+    file = path / FILE
     try:
-        return (path / FILE).stat().st_size > 0
+        return file.stat().st_size > 0 and read(file, _version) != 0
     except FileNotFoundError:
         return False
     except OSError as error:
         raise DerlError(f"cannot read {path}: {error.strerror}; choose another folder with --store") from None
+    except sqlite3.Error:
+        # Whoever opens it is told what is wrong with it.
+        return True
+
+
+def _version(db: sqlite3.Connection) -> int:
+    return db.execute("PRAGMA user_version").fetchone()[0]
+
+
+def _advice(error: sqlite3.Error) -> str:
+    """What to do if the store cannot be written to."""
+    rights = any(words in str(error) for words in ("unable to open", "readonly", "read-only"))
+    where = "change the rights of its folder and the files in it, or choose another with --store; " if rights else ""
+    return f"{where}what was stored before is intact"
 
 
 class Store:
@@ -81,8 +83,8 @@ class Store:
                 require(is_store(self.path) and self._version() != 0, nothing)
                 return
             self.path.mkdir(parents=True, exist_ok=True)
-            self._db = sqlite3.connect(self._file, timeout=60.0, isolation_level=None)
-            self._db.execute("PRAGMA busy_timeout = 60000")
+            self._db = sqlite3.connect(self._file, timeout=PATIENCE, isolation_level=None)
+            self._db.execute(f"PRAGMA busy_timeout = {1000 * PATIENCE}")
             if self._version() == 0:
                 self._create()
         except sqlite3.Error as error:
@@ -92,7 +94,7 @@ class Store:
             raise DerlError(f"cannot use the store {self.path}: {reason}; choose another with --store") from None
 
     def _version(self) -> int:
-        version = self._ask(lambda db: db.execute("PRAGMA user_version").fetchone()[0])
+        version = self._ask(_version)
         require(
             version in (0, SCHEMA),
             f"{self._file} has format {version}, this derl reads {SCHEMA}; choose another folder with --store",
@@ -117,11 +119,23 @@ class Store:
 
     def _create(self) -> None:
         # Readers go on while a worker writes, and a killed writer leaves nothing half done.
-        self._writing.execute("PRAGMA journal_mode = WAL")
+        self._switch_to_wal()
         with self.transaction() as db:
             db.execute(f"PRAGMA user_version = {SCHEMA}")
             for statement in TABLES.split(";"):
                 db.execute(statement)
+
+    def _switch_to_wal(self) -> None:
+        """Another process may be making the same store: SQLite does not wait for it here, as it does elsewhere."""
+        deadline = time.monotonic() + PATIENCE
+        while True:
+            try:
+                self._writing.execute("PRAGMA journal_mode = WAL")
+                return
+            except sqlite3.OperationalError as error:
+                if "locked" not in str(error) or time.monotonic() > deadline:
+                    raise
+            time.sleep(0.05)
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
@@ -134,7 +148,7 @@ class Store:
         except sqlite3.Error as error:
             with contextlib.suppress(sqlite3.Error):
                 db.execute("ROLLBACK")
-            raise DerlError(f"cannot write to {self.path}: {error}; what was stored before is intact") from None
+            raise DerlError(f"cannot write to {self.path}: {error}; {_advice(error)}") from None
         except BaseException:
             db.execute("ROLLBACK")
             raise
@@ -146,7 +160,7 @@ class Store:
 
     def add(self, entries: Sequence[Entry], frames: Sequence[pl.DataFrame]) -> None:
         """Put finished runs in, all or none. A run that is there already is left as it is."""
-        rows = [_pack(entry, frame) for entry, frame in zip(entries, frames, strict=True)]
+        rows = [packed(entry, frame) for entry, frame in zip(entries, frames, strict=True)]
         origins = [(entry.key, entry.version, entry.key) for entry in entries if entry.version is not None]
         with self.transaction() as db:
             db.execute(MADE_BY)
@@ -213,16 +227,19 @@ class Store:
         # As one text: there may be more keys than a query may have parameters.
         wanted = None if keys is None else json.dumps(sorted(keys))
         some = "" if wanted is None else "WHERE key IN (SELECT value FROM json_each(?))"
-        query = f"SELECT key, {', '.join(LABELS)}, columns, evaluations, data FROM runs {some}"
-        groups: dict[str, tuple[list[tuple], list[np.ndarray]]] = {}
+        found = self._rows(f"SELECT {', '.join(STORED)} FROM runs {some}", () if wanted is None else (wanted,))
+        for row in found:
+            if not is_sound(row):
+                name = "{1} on {2} ({3}) with seed {4}, {0},".format(*row)
+                remedy = f"derl store prune --store {self.path} removes what is damaged, and sweeps make it again"
+                raise DerlError(f"{self._file} is damaged: {name} cannot be read; {remedy}")
         # Sorted here by recipe, task, setting, seed and key: SQLite would carry all numbers along.
-        found = sorted(self._rows(query, () if wanted is None else (wanted,)), key=lambda row: (*row[1:5], row[0]))
-        for number, (key, *labels, names, evaluations, data) in enumerate(found):
-            rows, blobs = groups.setdefault(names, ([], []))
-            rows.append((number, key, *labels))
-            blobs.append(np.frombuffer(data).reshape(-1, evaluations))
-        frames = [_unpack(json.loads(names), *group, columns) for names, group in groups.items()]
-        return _in_order(pl.concat(frames, how="diagonal")) if frames else empty_frame()
+        return unpacked(sorted(found, key=lambda row: (*row[1:5], row[0])), columns)
+
+    def damaged(self) -> list[Entry]:
+        """Runs whose entry cannot be read."""
+        found = self._rows(f"SELECT {', '.join(STORED)} FROM runs")
+        return [Entry(*row[:7]) for row in found if not is_sound(row)]
 
     def seconds_of(self) -> Mapping[tuple[str, str], float]:
         """Seconds per step of every recipe and task that has been run for long enough to tell, by the quickest quarter
@@ -240,55 +257,3 @@ class Store:
         return [
             Entry(*row) for row in self._rows(f"SELECT key, {', '.join(LABELS)}, finished, {version} FROM runs {join}")
         ]
-
-
-def _in_order(frame: pl.DataFrame) -> pl.DataFrame:
-    """Sorted by run and evaluation. It mostly is: runs with the same columns were read in order."""
-    run, evaluation = (np.diff(frame[name].to_numpy()) for name in ("run", "evaluation"))
-    return frame if ((run > 0) | ((run == 0) & (evaluation > 0))).all() else frame.sort("run", "evaluation")
-
-
-def relabelled(frame: pl.DataFrame, names: Iterable[tuple[str, str, str, str]]) -> pl.DataFrame:
-    """A results frame with runs called by other names: content address, recipe, task and setting.
-
-    A run is stored under the name it was first asked for by; lambda = 1 may be the recipe as it is. A run that is asked
-    for by several names appears under each, as a run of its own.
-    """
-    schema = {"key": pl.String, **TEXT}
-    wanted = pl.DataFrame(list(dict.fromkeys(names)), schema=schema, orient="row")
-    renamed = frame.drop(list(TEXT)).join(wanted, on="key", how="inner", maintain_order="left").select(frame.columns)
-    number = pl.struct("run", *TEXT).rank("dense").cast(pl.Int64) - 1
-    return renamed.with_columns(number.alias("run")).sort("run", "evaluation")
-
-
-def empty_frame() -> pl.DataFrame:
-    """A results frame without rows."""
-    schema: dict[str, Any] = {"run": pl.Int64, "key": pl.String, **TEXT, "seed": pl.Int64, "evaluation": pl.Int64}
-    return pl.DataFrame(schema={**schema, "episodes": pl.Int64, "return": pl.Float64, "failed_at_step": pl.Int64})
-
-
-INTEGERS = ("evaluation", "steps", "episodes", "coverage", "failed_at_step")
-
-
-def _pack(entry: Entry, frame: pl.DataFrame) -> tuple:
-    numbers = frame.drop("run", *LABELS, strict=False).cast(pl.Float64)
-    data = np.ascontiguousarray(numbers.fill_null(np.nan).to_numpy().T)
-    failed = frame["failed_at_step"].drop_nulls()
-    labels = (entry.key, entry.recipe, entry.task, entry.setting, entry.seed, entry.engine)
-    steps = int(numbers["steps"].to_numpy().max())
-    failed_at = int(failed[0]) if len(failed) else None
-    names = json.dumps(numbers.columns)
-    return (*labels, steps, entry.seconds, entry.finished, failed_at, names, len(frame), data.tobytes())
-
-
-def _unpack(
-    names: Sequence[str], rows: Sequence[tuple], blobs: Sequence[np.ndarray], columns: Sequence[str] | None
-) -> pl.DataFrame:
-    lengths = [blob.shape[1] for blob in blobs]
-    labels = pl.DataFrame(rows, schema=["run", "key", *LABELS], orient="row")
-    repeated = labels[np.repeat(np.arange(len(rows)), lengths)]
-    kept = [n for n in names if columns is None or n in columns or n in ("evaluation", "episodes", "failed_at_step")]
-    data = {name: np.concatenate([blob[names.index(name)] for blob in blobs]) for name in kept}
-    frame = repeated.with_columns(**{name: pl.Series(values, nan_to_null=False) for name, values in data.items()})
-    whole = [pl.col(name).fill_nan(None).cast(pl.Int64) for name in INTEGERS if name in kept]
-    return frame.with_columns(whole)

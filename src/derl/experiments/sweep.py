@@ -13,10 +13,10 @@ from typing import Any
 from derl.core.errors import DerlError, require
 from derl.core.files import try_lock
 from derl.experiments.experiment import Experiment
-from derl.experiments.jobs import entry_of, halves, job_folder, set_aside, share_done, tidy
+from derl.experiments.jobs import check_jobs, entry_of, halves, job_folder, set_aside, share_done, tidy
 from derl.experiments.machine import accelerator, enough_room, quiet_cores, try_writing
 from derl.experiments.planner import Job
-from derl.experiments.pool import Event, Worker
+from derl.experiments.pool import Event, Worker, check_modules
 from derl.experiments.remaining import COMPILE_SECONDS, make_plan
 from derl.experiments.store import Store
 from derl.training.signals import stopped_by_signals
@@ -62,6 +62,8 @@ class Sweep:
         self.path, self.modules, self.checkpoint_seconds = Path(path), tuple(modules), checkpoint_seconds
         self.show = show or (lambda progress: None)
         # Before anything is made: what cannot begin is to leave nothing.
+        check_modules(self.modules)
+        check_jobs(self.path)
         enough_room(self.path)
         self.store = Store(self.path)
         self._lock = claim(self.path)

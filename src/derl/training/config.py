@@ -22,6 +22,10 @@ MOST_EVALUATIONS = 1_000_000
 """More are a slip of the finger; their times alone would fill the memory."""
 MOST_EPISODES = 1_000_000
 """Of one evaluation: all are played at once."""
+MOST_STEPS = 1_000_000_000
+"""Of one iteration: no machine has room for more, and programs count no further than twice as many."""
+MOST_ROLLOUTS = 1_000
+"""That an exploiter learns from at once: each is a part of the program."""
 
 
 def require_episodes(episodes: int, name: str) -> None:
@@ -127,10 +131,21 @@ class Config:
             check_idle([self])
         env = self.make_env()
         self.protocol.budget(env)
+        self._check_size(self.algorithm())
         if shapes:
             # What only the parts themselves can tell (a bonus that needs discrete observations, a memory too small).
             eqx.filter_eval_shape(lambda k: blank_run(self.algorithm(), k), jax.random.key(0))
         return self
+
+    def _check_size(self, algorithm: Algorithm) -> None:
+        """Raise if rollouts are of a size that nobody means: to ask for their shapes would take for ever, or fail."""
+        steps, window = algorithm.steps_per_iteration, algorithm.window
+        fewer = "set num_envs or the length of rollouts (explorer.n_steps) lower"
+        require(steps <= MOST_STEPS, f"rollouts of {steps:,} steps, and at most {MOST_STEPS:,} can be: {fewer}")
+        fewer = "set decoupling.period lower"
+        require(
+            window <= MOST_ROLLOUTS, f"{window:,} rollouts to learn from, and at most {MOST_ROLLOUTS:,} can be: {fewer}"
+        )
 
     def _check_together(self) -> None:
         """Raise if parts that make sense alone do not make sense together."""

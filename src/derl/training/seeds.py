@@ -8,14 +8,16 @@ from derl.core.errors import require
 
 MOST_SEEDS = 1_000_000
 """More are a slip of the finger."""
+MOST_SEED = 2**32 - 1
+"""JAX takes 32 bits."""
 
 
 def check_seeds(seeds: Sequence[int]) -> None:
-    """Raise unless there are seeds, all of them can be (JAX takes 32 bits), and none is there twice."""
+    """Raise unless there are seeds, all of them can be, and none is there twice."""
     require(len(seeds) > 0, "no seeds: give at least one")
     for seed in seeds:
-        good = isinstance(seed, Integral) and not isinstance(seed, bool) and 0 <= seed < 2**32
-        require(good, f"a seed is a whole number from 0 to {2**32 - 1}, none negative; got {seed!r}")
+        good = isinstance(seed, Integral) and not isinstance(seed, bool) and 0 <= seed <= MOST_SEED
+        require(good, f"a seed is a whole number from 0 to {MOST_SEED}, none negative; got {seed!r}")
     seed, times = Counter(seeds).most_common(1)[0]
     require(times == 1, f"seed {seed} is listed twice")
 

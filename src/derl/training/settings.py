@@ -85,8 +85,8 @@ def check_finite(part: Any) -> None:
 
 def _number(value: Any, path: str) -> float:
     try:
-        # True would be 1.
-        require(not isinstance(value, bool), f"{path} takes a number, not {value!r}")
+        # True would be 1, and "1e3" may be the name of something.
+        require(not isinstance(value, bool | str | bytes), f"{path} takes a number, not {value!r}")
         return float(value)
     except (TypeError, ValueError, OverflowError):
         raise DerlError(f"{path} takes a number, not {value!r}") from None

@@ -5,10 +5,12 @@ from itertools import pairwise
 from typing import NamedTuple
 
 import jax
+import numpy as np
 
 from derl.agents import AnyAgent
+from derl.core.types import Box
+from derl.training.algorithm import Algorithm
 from derl.training.config import Config
-from derl.training.memory import replay_bytes
 
 CACHE_BYTES = 4_000_000
 """What the weights of one population may take together: beyond a core's caches, larger populations are slower.
@@ -63,6 +65,32 @@ def weights_of(config: Config) -> Weights:
         tuple((agent, agent.ensemble * learner(agent.hidden)) for agent in agents),
         0 if learned is None else learner(learned),
     )
+
+
+def capacities(config: Config) -> dict[str, int]:
+    """How many steps each agent's replay memory has room for; 0 for an agent without one."""
+    agents = {"explorer": config.explorer, "exploiter": config.exploiter}
+    return {name: 0 if agent is None else agent.remembered_steps for name, agent in agents.items()}
+
+
+def replay_bytes(config: Config) -> int:
+    """About how many bytes a run's replay memories take."""
+    algorithm = config.algorithm()
+    kept = config.decoupling.replay_segments * algorithm.window * algorithm.steps_per_iteration
+    return _step_bytes(algorithm) * (sum(capacities(config).values()) + kept)
+
+
+def rollout_bytes(config: Config) -> int:
+    """About how many bytes the newest rollout of a run takes, which is no part of its state."""
+    algorithm = config.algorithm()
+    return _step_bytes(algorithm) * algorithm.steps_per_iteration
+
+
+def _step_bytes(algorithm: Algorithm) -> int:
+    """What is kept of a step: two observations and three numbers, or less."""
+    # What agents see: normalised, a state is a vector.
+    observation = algorithm.agent_spec.observation
+    return 4 * (3 + 2 * (int(np.prod(observation.shape)) if isinstance(observation, Box) else 1))
 
 
 def sizes(config: Config) -> tuple[int, int]:
