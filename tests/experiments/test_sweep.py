@@ -207,9 +207,13 @@ def test_a_job_that_kills_its_worker_is_reported_and_the_rest_goes_on(tmp_path, 
     assert store.failures()["task"].to_list() == ["DeepSea-3"]
 
 
-def test_workers_that_cannot_begin_end_the_sweep(tmp_path):
+def test_workers_that_cannot_begin_end_the_sweep(tmp_path, monkeypatch):
+    """A module that is there, but not whole: only whoever loads it can tell."""
+    (tmp_path / "halfway.py").write_text("import no_such_module\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=os.pathsep)
     with pytest.raises(DerlError, match=r"die before they begin.*No module named"):
-        Sweep(experiment(), tmp_path, workers=1, modules=["no_such_module"]).run()
+        Sweep(experiment(), tmp_path / "store", workers=1, modules=["halfway"]).run()
 
 
 def test_one_sweep_at_a_time(tmp_path):
