@@ -24,7 +24,7 @@ from derl.analysis.pages.beyond import write_beyond
 from derl.analysis.pages.figures import write_all
 from derl.analysis.pages.markdown import markdown_table
 from derl.analysis.pages.reproduction import expected_by_luck
-from derl.analysis.pages.tables import number
+from derl.analysis.pages.tables import MARKS, number
 from derl.analysis.pages.variants import variants_table
 from derl.analysis.published.first_runs import counted_runs
 from derl.analysis.published.ours import DRAWN
@@ -109,7 +109,8 @@ def table(judged: list[Verdict]) -> str:
     head, rows = ["average return", *(name for task in TASKS for name in (f"{task} here", "published"))], []
     for recipe in README_ROWS:
         verdicts = [found[task, recipe] for task in TASKS]
-        cells = [(number(*v.ours) if v.ours else "not run", number(v.cell.mean, v.cell.std)) for v in verdicts]
+        ours = [f"{number(*v.ours)} {MARKS[v.outcome]}" if v.ours else "not run" for v in verdicts]
+        cells = [(text, number(v.cell.mean, v.cell.std)) for text, v in zip(ours, verdicts, strict=True)]
         rows.append([row_name(recipe), *(text for pair in cells for text in pair)])
     return markdown_table("l" + "rr" * len(TASKS), head, rows)
 
@@ -124,8 +125,8 @@ def progress(judged: list[Verdict]) -> str:
     return (
         f"Five seeds each{f' (fewer for {fewer} so far)' if fewer else ''}. {run} {len(judged)} averages of Table 1 "
         f"were run: {counts['consistent']} are consistent with the published ones, {counts['differs']} "
-        f"differ, {standings['explained']} of which are explained. Two sets of five seeds of our own would differ in "
-        f"about {expected}, by luck alone ([all numbers](docs/reproduction/README.md))."
+        f"differ, {standings['explained']} of these are explained. Chance alone would make about {expected} differ "
+        "([all numbers](docs/reproduction/README.md))."
     )
 
 

@@ -34,7 +34,7 @@ def main(args: list[str]) -> None:
         tasks.add_row(name, f"{env.optimal_return:.2f}", f"{env.episode_length} steps")
     show_table(tasks)
     console.print(f"Any size works; families: {', '.join(families())}\n")
-    table = Table("recipe", "row of Table 1", title="Recipes", title_justify="left", box=None)
+    table = Table("recipe", "what it is", title="Recipes", title_justify="left", box=None)
     for name in RECIPES:
         table.add_row(name, row_name(name) if name in TABLE_1 else DESCRIPTIONS[name])
     show_table(table)

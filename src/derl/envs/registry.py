@@ -50,7 +50,8 @@ _FAMILIES: dict[str, Family] = {}
 def make(name: str, **options: Any) -> AnyEnvironment:
     """The environment called `name`, for instance "DeepSea-10" or "hallway-20-0".
 
-    Capitals and underscores do not matter. `options` go to the constructor: `make("DeepSea-10", mapping_seed=7)`.
+    Capitals do not matter, nor underscores within a name (`deep_sea-10`). `options` go to the constructor:
+    `make("DeepSea-10", mapping_seed=7)`.
     """
     head, *tail = name.strip().split("-")
     kind = _FAMILIES.get(_plain(head))

@@ -222,7 +222,7 @@ def test_a_guess_that_nothing_can_test_explains_nothing():
     refuted = judged(hallway, ours=0.1, sampled=0.2, undivided=0.2, plain=0.2, lasting=0.2)
     assert refuted.standing == "refuted"
     assert why(refuted.explanations) == (
-        "the luck of five runs (10 runs: 0.10; less than 0.1 % of fives are as far off), "
+        "the luck of five runs (10 runs: 0.10; less than 0.1 % of samples of five are as far off), "
         "PPO's normalisation in Hallway (15 runs: 0.20), counts not divided by "
         "their increment (15 runs: 0.20), sampled evaluation of baselines (15 runs: 0.20), a goal that is reached only "
         "once (15 runs: 0.20): tested, not the reason; "

@@ -176,12 +176,13 @@ BLIND = (
 
 INTRODUCTION = (
     "`derl reproduce beyond` makes all of this at full length; the page is generated from the runs there are, and says "
-    "for how many episodes they were trained. A run *holds* the optimum from an episode on if the greedy evaluations "
-    "then and at the end are optimal, at least 95 % of those from then on are, and that is for the last quarter of its "
-    "training or longer. *At the end* is the mean of the last tenth of its evaluations, *last run* the episode from "
-    "which on the slowest run holds it, or how many do not. An evaluation is made every 10 episodes, or every 50 where "
-    "it says so; where chance decides returns (random starts, stochastic DeepSea) one counts "
-    "as optimal from 0.1 below the best possible. Best possible is what a policy that sees only the observation can "
+    "for how many episodes they were trained. A run *holds* the optimum from an episode on if the greedy evaluation "
+    "there, the last one, and at least 95 % of all from there on are optimal, for at least the last quarter of its "
+    "training. *At the end* is the mean of the last tenth of its evaluations, *last run* the episode from "
+    "which on the slowest run holds it, or how many do not. An evaluation is made every 10 episodes (every 50 in "
+    "DeepSea 100, in stochastic DeepSea and with random starts). Where chance decides returns (random starts, "
+    "stochastic DeepSea) an evaluation counts as optimal if it is at most 0.1 below the best possible. Best possible "
+    "is what a policy that sees only the observation can "
     "reach. The published numbers are of the best of the paper's 18 algorithms in each task, over "
     "100,000 episodes: the average over all evaluations, and the highest mean of an evaluation."
 )
@@ -189,8 +190,8 @@ INTRODUCTION = (
 
 CURVES = (
     "Means over runs, with 95 % intervals for `derl` and Bootstrapped DQN. Dashes at the right are the published "
-    "averages of the paper's 18 algorithms. Grey lines are those that have been rerun here with the paper's settings, "
-    "which is not all of them. All evaluations are greedy."
+    "averages of the paper's 18 algorithms. Grey lines are the same algorithms rerun here with the paper's settings. "
+    "All evaluations are greedy."
 )
 
 TIME = (
@@ -205,8 +206,8 @@ TIME = (
 SENSITIVITY = (
     "The average return over the whole training, the early part included, of the recipe and of the paper's algorithms "
     "with Count as published. The recipe divides the bonus by its own recent size. A factor lambda would be in both "
-    "and cancel, so it is not read, and its line is one set of runs, those of the first table. The count increment "
-    "it does read, and cancels but for rounding."
+    "and cancel, so it is not read, and its line is one set of runs, those of the first table. It does read the count "
+    "increment, which cancels but for rounding."
 )
 
 

@@ -14,9 +14,9 @@ HOW = (
     "What each measure means is in `derl.analysis.claims.paper`. A claim holds where the whole interval lies on the "
     "wanted side. From spreads the noise of seeds is subtracted (a spread below 0 is less than noise alone would "
     "make); the paper's own spreads contain it, for the paper does not say how much its runs differ. The first five "
-    "seeds count, as in the tables. A whole is judged if half of its cases were run, and some of more than half of its "
-    "tasks. Of episodes saved, who never gets there is counted as late as the end of training: a baseline that needs "
-    "1,000 episodes and a decoupled recipe that never does make a saving of −99."
+    "seeds count, as in the tables. An overall effect is judged if at least half of its cases were run, from more than "
+    "half of its tasks. For episodes saved, a recipe that never gets there counts as arriving at the end of training: "
+    "a baseline that needs 1,000 episodes and a decoupled recipe that never does make a saving of −99."
 )
 IMPROVEMENT = (
     "How probable it is that a run of a decoupled recipe has a higher average return than one of its baseline, in a "

@@ -31,13 +31,13 @@ RULE = (
     "A published mean is *consistent* with ours if it lies within the 95 % bootstrap interval of the mean of five runs "
     "drawn from ours (the first five seeds), widened by 0.02; otherwise it *differs*. The rule is strict: two "
     "experiments of five runs that differ in nothing but their seeds disagree in up to three of ten numbers. So what "
-    "differs is run with further seeds (`--explain`). They do not change the verdict but tell whether it is the luck "
-    "of five runs."
+    "differs is run with further seeds (`--explain`). These do not change the verdict; they show whether it can be "
+    "chance."
 )
 
 NOT_OF_FIVE = (
     "The paper says that all its results are of five runs. Its maxima come with the standard deviation over runs "
-    "(divided by n: 0.19 ± 0.40 is one of five that learns), and these cannot deviate by as much if they are five "
+    "(divided by n: one of five that learns makes 0.19 ± 0.40). Those below deviate by more than five runs can "
     "(`derl.analysis.published.runs_behind`). Most are of DeepSea-20, where the paper searched for hyper-parameters: "
     "runs of the search may be among them. The averages of Table 1 should be of the same runs. That is worth knowing "
     "where they differ from ours, but explains nothing by itself."
@@ -45,8 +45,8 @@ NOT_OF_FIVE = (
 
 
 BELOW = (
-    "The maximum of a curve is never below its average. Where the paper has it so, one of the two numbers is not of "
-    "the runs it is said to be of."
+    "The maximum of a curve is never below its average. Where the paper reports this, one of the two numbers is not "
+    "from the runs it should be from."
 )
 
 
@@ -127,8 +127,8 @@ def luck_alone(judged: Sequence[Verdict]) -> str:
     differ = sum(v.outcome == "differs" for v in known)
     return (
         f"Averages of five runs: {len(known)}, of which {differ} {'differs' if differ == 1 else 'differ'}. If the "
-        f"published runs were other seeds of ours, about {expected} would by luck alone (probably more: it redraws our "
-        "own five runs, so that no run is unlike all of them). "
+        f"published runs were just other seeds of ours, about {expected} would differ by chance (probably more: the "
+        "estimate redraws our own five runs, so that none is unlike all of them). "
     )
 
 
@@ -149,7 +149,12 @@ def _differences(judged: Sequence[Verdict]) -> list[str]:
 
 
 def _tests_it(option: str) -> str:
-    return f"`{option}` tests it." if option else "No option tests it."
+    return f"Tested by {_as_code(option)}." if option else "No option tests it."
+
+
+def _as_code(option: str) -> str:
+    """An option as Markdown; further seeds are words, settings are code."""
+    return f"`{option}`" if "=" in option else option
 
 
 def _notes(judged: Sequence[Verdict]) -> list[str]:
@@ -162,7 +167,7 @@ def index_page(results: Results, judged: Sequence[Verdict], tested: Sequence[Cla
     runs, texts = sum(len(results.lengths(case)) for case in results.cases), DESCRIPTIONS.items()
     parts = [
         "# Reproduction of the paper",
-        f"{len(judged)} published numbers: {_counts(judged)}. They come from {runs:,} runs of {len(results.cases)} "
+        f"{len(judged)} published numbers: {_counts(judged)}. Ours come from {runs:,} runs of {len(results.cases)} "
         f"cases (a recipe, a task and its settings). {RULE} {luck_alone(judged)}".rstrip(),
         *([f"[All figures]({figures})"] if figures else []),
         "## Claims",
@@ -195,7 +200,7 @@ def _reasons_table(judged: Sequence[Verdict]) -> str:
     head = ("reason", "", "option that tests it", "differences it concerns", "it is the reason", "it is not")
     head += ("too few runs to tell", "not tested")
     rows = [
-        (name, text, f"`{option}`" if "=" in option else option or "none", concerned, *counts)
+        (name, text, _as_code(option) or "none", concerned, *counts)
         for name, text, option, concerned, *counts in counted_reasons(judged)
         if concerned
     ]
@@ -207,7 +212,8 @@ def _contradictions_table() -> str:
     for c in contradictions().values():
         runs = f"{', '.join(map(str, c.possible[:4]))}, ..." if len(c.possible) > 4 else ", ".join(map(str, c.possible))
         rows.append((c.maximum.row, c.maximum.column, number(c.maximum.mean, c.maximum.std), f"{c.most:.2f}", runs))
-    return markdown_table("llrrr", ("", "", "published maximum", "five deviate at most by", "it can be of"), rows)
+    head = ("", "", "published maximum", "largest deviation of five runs", "possible numbers of runs")
+    return markdown_table("llrrr", head, rows)
 
 
 def _pairs_table() -> str:

@@ -26,8 +26,8 @@ TEX = {
     "=": " = ",
 }
 LEGEND = (
-    "✓ consistent with the published number, ≠ differs from it, · not run. A small number at a mark: so many runs, "
-    "where they are not the paper's five; below three there is little to go by."
+    "✓ consistent with the published number, ≠ differs from it, · not run. A small number beside a mark is the number "
+    "of runs, if it is not the paper's five; fewer than three say little."
 )
 SMALL = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 

@@ -13,11 +13,11 @@ from derl.analysis.measures.numbers import signed
 OTHER_NUMBER = "another number in the paper"
 Standing = Literal["explained", "possible", "refuted", "none"]
 STANDINGS: dict[Standing, str] = {
-    "explained": "the published number appears with a reason's option, and so does the paper's other number of the "
-    "same runs (of an average their maximum), and the option changes our number: its mean lies outside our interval, "
-    "and by more than seeds would make (a permutation test over all runs, 5 %); or the paper has another for the same "
-    "setting and ours agrees with that; or it can be the luck of five runs: both numbers of these lie within the 95 % "
-    "intervals of five further ones",
+    "explained": "one of three. A reason's option makes the published number appear, and the paper's other number of "
+    "the same runs (of an average their maximum), and it changes ours: its mean lies outside our interval, by more "
+    "than seeds would make (a permutation test over all runs, 5 %). Or the paper has another number for the same "
+    "setting, and ours agrees with that. Or it can be luck: both numbers lie within the 95 % intervals of five "
+    "further runs",
     "possible": "there is a reason whose option has not been run, or in too few runs to tell",
     "refuted": "every reason that has an option was tested, and none explains it",
     "none": "there is no reason that could be tested",
@@ -40,7 +40,7 @@ class Evidence(NamedTuple):
         runs = f"{self.runs} {'run' if self.runs == 1 else 'runs'}: {signed(self.value)}"
         low, high = signed(self.low), signed(self.high)
         words = runs if low == high else f"{runs}, five of them {low} to {high}"
-        return words if self.chance is None else f"{words}; {_percent(self.chance)} of fives are as far off"
+        return words if self.chance is None else f"{words}; {_percent(self.chance)} of samples of five are as far off"
 
 
 def _percent(share: float) -> str:

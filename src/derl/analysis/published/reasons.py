@@ -141,8 +141,8 @@ REASONS: tuple[Reason, ...] = (
     Reason(
         "the order of DePPO's steps",
         "In the paper's code DePPO's exploiter keeps 10 steps of which every other update renews only 5: returns then "
-        "run from new steps into older ones. Numbers with Count appear only so, and the recipe does the same. The "
-        "paper does not mention it.",
+        "run from new steps into older ones. In the three tasks tried, numbers with Count appear only so, and the "
+        "recipe does the same. The paper does not mention it.",
         "possible",
         ("deppo-*",),
         option=(("decoupling.stale_segments", False),),
