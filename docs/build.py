@@ -15,12 +15,12 @@ import polars as pl
 
 import derl
 from derl.analysis.figures import style
-from derl.analysis.figures.beyond import MAXIMA, best_published
+from derl.analysis.figures.beyond import best_published
 from derl.analysis.figures.run import draw_line, plot_decoupling
 from derl.analysis.measures.curves import learning_curves
 from derl.analysis.measures.frames import Results, newest
 from derl.analysis.measures.holding import holdings, longest
-from derl.analysis.pages.beyond import write_beyond
+from derl.analysis.pages.beyond import FRESH, write_beyond
 from derl.analysis.pages.figures import write_all
 from derl.analysis.pages.markdown import markdown_table
 from derl.analysis.pages.reproduction import expected_by_luck
@@ -28,6 +28,7 @@ from derl.analysis.pages.tables import MARKS, number
 from derl.analysis.pages.variants import variants_table
 from derl.analysis.published.first_runs import counted_runs
 from derl.analysis.published.ours import DRAWN
+from derl.analysis.published.runs_behind import MAXIMA
 from derl.analysis.published.verdicts import Verdict, count_outcomes, count_standings, verdicts
 from derl.envs.registry import PAPER_TASKS
 from derl.experiments.cases import Setting
@@ -160,7 +161,7 @@ def speed_sentence() -> str:
 
 def own_table(frame: pl.DataFrame) -> str:
     """The library's own recipe on the paper's tasks beside the best published averages, as Markdown."""
-    plain = longest(frame).filter(pl.col("recipe") == "derl", pl.col("setting") == "")
+    plain = longest(frame).filter(pl.col("recipe") == "derl", pl.col("setting") == "", ~FRESH)
     by_task = {h.case.task: h for h in holdings(plain)}
     found = [by_task[task] for task in PAPER_TASKS if task in by_task]
     rows = {

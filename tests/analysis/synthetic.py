@@ -5,8 +5,8 @@ from collections.abc import Iterable
 import numpy as np
 import polars as pl
 
-from derl.experiments.cases import Case
-from derl.experiments.paper import ALPHAS, KL_TASKS, REWARDS, cells, normal_form
+from derl.experiments.cases import Case, normal_form
+from derl.experiments.paper import ALPHAS, KL_TASKS, REWARDS, cells
 
 NASTY = "</script><script>window.pwned=1</script><!--"
 """A name that would run as a script on a page that does not escape it."""

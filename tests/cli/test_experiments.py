@@ -1,6 +1,7 @@
 """Sweeps, the store and its status, used as a user does."""
 
 import io
+import os
 import re
 import shutil
 from pathlib import Path
@@ -20,6 +21,7 @@ from derl.experiments.packing import Entry
 from derl.experiments.planner import members_of
 from derl.experiments.pruning import is_current
 from derl.experiments.store import Store
+from derl.experiments.sweep import claim
 from derl.training.version import code_version
 
 SPEC = """
@@ -191,7 +193,7 @@ def test_an_export_can_leave_metrics_out(done, capsys):
 
 def test_a_run_folder_is_taken_in(tmp_path, capsys):
     folder, store = tmp_path / "run", tmp_path / "store"
-    train = ["train", "DeepSea-4", "--recipe", "a2c-count", "--seeds", "2", "--vary", "bonus.scale=0.5,2"]
+    train = ["train", "DeepSea-4", "--recipe", "a2c-count", "--seeds", "2", "--vary", "bonus.scale=0.5,1"]
     short = ["--protocol.episodes", "60", "--protocol.evaluate-every", "30", "--out", str(folder)]
     assert main([*train, *short]) == 0
     code, out = run(capsys, "store", "import", folder, "--store", store)
@@ -199,7 +201,7 @@ def test_a_run_folder_is_taken_in(tmp_path, capsys):
     assert "4 new runs imported" in out
     spec = tmp_path / "spec.toml"
     spec.write_text(
-        'tasks = ["DeepSea-4"]\nrecipes = ["a2c-count"]\nseeds = 2\nvary = {"bonus.scale" = [0.5, 2]}\n'
+        'tasks = ["DeepSea-4"]\nrecipes = ["a2c-count"]\nseeds = 2\nvary = {"bonus.scale" = [0.5, 1]}\n'
         "protocol = {episodes = 60, evaluate_every = 30}\n"
     )
     code, out = run(capsys, "status", spec, "--store", store)
@@ -207,6 +209,10 @@ def test_a_run_folder_is_taken_in(tmp_path, capsys):
     # What training took is known, and goes with the results from store to store.
     spent = [entry.seconds for entry in Store(store, read_only=True).entries()]
     assert min(spent) > 0
+    # They have the names that a sweep's would have: the recipe's own lambda is no change.
+    settings = {entry.setting for entry in Store(store, read_only=True).entries()}
+    short = "protocol.episodes=60, protocol.evaluate_every=30"
+    assert settings == {short, f"bonus.scale=0.5, {short}"}
     assert {entry.version for entry in Store(store, read_only=True).entries()} == {code_version()}
     assert run(capsys, "store", "export", tmp_path / "x.parquet", "--store", store)[0] == 0
     assert run(capsys, "store", "import", tmp_path / "x.parquet", "--store", tmp_path / "other")[0] == 0
@@ -241,6 +247,11 @@ def test_what_older_versions_left_is_shown_apart_and_removed(done, tmp_path, cap
         "0 runs of older engines (0:00 of core time), 2 failures and 0 checkpoints of other versions would be removed"
         in out
     )
+    # Not while a sweep, perhaps one of that other version, is at work.
+    lock = claim(folder)
+    code, out = run(capsys, "store", "prune", "--store", folder)
+    assert (code, f"another sweep is using {folder}" in out) == (2, True)
+    os.close(lock)
     assert len(Store(folder, read_only=True).failures()) == 3
     code, out = run(capsys, "store", "prune", "--store", folder)
     assert "2 failures and 0 checkpoints of other versions removed" in out

@@ -76,6 +76,21 @@ def test_runs_of_different_versions_are_all_taken_in(tmp_path):
     assert_frame_equal(other.frame(), store.frame(), check_column_order=False)
 
 
+def test_equal_cases_have_one_name_and_the_fullest_copy_stays(tmp_path):
+    """The file that is read first has the recipe's own lambda in its names, and none of the metrics."""
+    store = Store(tmp_path / "a")
+    runs = [entry("x", recipe="a2c-count"), entry("y", 1, recipe="a2c-count")]
+    store.add(runs, [frame([0.5], {"kl": [1.0]}), frame([0.75], {"kl": [2.0]})])
+    export(store, tmp_path / "full.parquet")
+    named = pl.read_parquet(tmp_path / "full.parquet").drop("kl").with_columns(setting=pl.lit("bonus.scale=1"))
+    other = {"run": pl.lit(9, pl.Int64), "seed": pl.lit(2, pl.Int64), "key": pl.lit("z")}
+    own = named.head(1).with_columns(setting=pl.lit("bonus.nowhere=1"), **other)
+    pl.concat([named, own]).write_parquet(tmp_path / "a-few.parquet")
+    read = read_results([tmp_path]).sort("seed")
+    assert read["setting"].to_list() == ["", "", "bonus.nowhere=1"]
+    assert read["kl"].to_list() == [1.0, 2.0, None]
+
+
 def test_a_foreign_file_is_refused(tmp_path):
     pl.DataFrame({"a": [1]}).write_parquet(tmp_path / "x.parquet")
     with pytest.raises(DerlError, match="no column run, recipe"):

@@ -215,6 +215,16 @@ def test_what_was_not_saved_is_said_when_a_sweep_is_stopped(tmp_path):
         again.run()
 
 
+def test_a_job_that_ends_while_the_sweep_does_is_counted(tmp_path):
+    sweep = Sweep(experiment(), tmp_path, workers=1)
+    worker = pretended(sweep.waiting.pop())
+    sweep.workers = [worker]
+    sweep._stop.set()
+    worker.stop = lambda: sweep.events.put((worker, {"done": True}))
+    with pytest.raises(Interrupted, match=r"2 of 2 runs done, all saved"):
+        sweep.run()
+
+
 @pytest.mark.parametrize(("code", "saved"), [(0, True), (130, True), (-15, True), (-9, False), (1, False)])
 def test_who_ended_as_asked_has_saved(tmp_path, code, saved):
     """A worker that is told to end while it compiles ends by the signal itself, and has lost nothing."""

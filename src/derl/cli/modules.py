@@ -1,5 +1,6 @@
 """The user's own modules that `derl --import` has loaded: worker processes have to load them too."""
 
+import shlex
 from collections.abc import Sequence
 
 _names: list[str] = []
@@ -13,3 +14,9 @@ def remember_modules(names: Sequence[str]) -> None:
 def imported_modules() -> tuple[str, ...]:
     """The modules given with --import."""
     return tuple(_names)
+
+
+def command_line(*words: str) -> str:
+    """A command of derl's as a user types it, with the modules that were given."""
+    given = [word for name in _names for word in ("--import", name)]
+    return shlex.join(["derl", *given, *words])

@@ -1,7 +1,6 @@
 """`derl report`: results beside the paper's, as one HTML page."""
 
 import dataclasses
-import shlex
 from pathlib import Path
 
 from derl.analysis.claims.paper import claims
@@ -13,6 +12,7 @@ from derl.analysis.report.files import read_facts
 from derl.analysis.report.numbers import grouped_results, of_the_paper
 from derl.cli.display import console
 from derl.cli.flags import parsed
+from derl.cli.modules import command_line
 from derl.core.errors import require
 from derl.experiments.exchange import read_results
 
@@ -48,9 +48,16 @@ class Report:
             paper = of_the_paper(grouped_results(frame))
             judged = verdicts(paper, evaluations=self.evaluations)
             write_numbers(judged, claims(paper, evaluations=self.evaluations), self.csv)
-        given = " ".join(shlex.quote(str(path)) for path in self.results)
-        facts = dataclasses.replace(read_facts(self.results), command=f"derl report --results {given}")
+        facts = dataclasses.replace(read_facts(self.results), command=self.command)
         return write_report(frame, self.out, title=self.title, facts=facts, evaluations=self.evaluations)
+
+    @property
+    def command(self) -> str:
+        """What makes the same page again, wherever it is written to."""
+        words = ["--results", *map(str, self.results)]
+        words += [] if self.evaluations == EVALUATIONS else ["--evaluations", str(self.evaluations)]
+        words += [] if self.title == TITLE else ["--title", self.title]
+        return command_line("report", *words)
 
 
 def main(args: list[str]) -> None:

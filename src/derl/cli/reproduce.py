@@ -20,7 +20,7 @@ from derl.analysis.published.verdicts import FURTHER, Verdict, count_outcomes, v
 from derl.analysis.report import Facts, write_report
 from derl.cli.display import console
 from derl.cli.flags import ExperimentName, parsed
-from derl.cli.modules import imported_modules
+from derl.cli.modules import command_line, imported_modules
 from derl.cli.sweep import Running, complain, run_experiment, show_returns
 from derl.core.errors import require
 from derl.experiments.builtin import EXPERIMENTS, QUICK_EPISODES, experiment
@@ -185,6 +185,6 @@ def write_out(command: Reproduce, chosen: Experiment, frame: pl.DataFrame, args:
     if command.name == "grid-search":
         write_text(out / "choices.md", selection_page(choices(frame)))
     finished = finished_on(Store(command.store, read_only=True), frame)
-    facts = Facts(finished=finished, command="derl reproduce " + " ".join(args))
+    facts = Facts(finished=finished, command=command_line("reproduce", *args))
     path = write_report(frame, out / "report.html", facts=facts)
     console.print(f"tables and figures: {out}; report: {path}", soft_wrap=True, markup=False)

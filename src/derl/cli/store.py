@@ -1,6 +1,7 @@
 """`derl store`: results in and out of the store, as Parquet files; and what older versions left in it."""
 
 import dataclasses
+import os
 from collections import Counter
 from pathlib import Path
 from typing import Literal
@@ -18,6 +19,7 @@ from derl.experiments.exchange import export, exported_runs, trained_runs
 from derl.experiments.planner import members_of, results_of
 from derl.experiments.pruning import leftovers, prune
 from derl.experiments.store import Store
+from derl.experiments.sweep import claim
 from derl.training.folder import CONFIG
 
 
@@ -102,7 +104,10 @@ def prune_runs(command: StoreCommand) -> None:
     for folder in found.jobs:
         console.print(f"begun by another version: {folder}", soft_wrap=True, markup=False)
     if not command.dry_run and (found.runs or len(found.failures) or found.jobs or found.damaged):
+        # A sweep of another version may be at work on what seems a leftover here.
+        lock = claim(command.store, patience=0.0)
         prune(Store(command.store), found)
+        os.close(lock)
     seconds = duration(sum(run.seconds for run in found.runs))
     word = "would be removed" if command.dry_run else "removed"
     damaged = f"{counted(len(found.damaged), 'damaged run')}, " if found.damaged else ""

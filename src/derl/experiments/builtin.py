@@ -8,7 +8,7 @@ from typing import Any
 from derl.core.errors import UnknownNameError
 from derl.envs.registry import PAPER_TASKS
 from derl.experiments.beyond import beyond
-from derl.experiments.cases import Case, Setting
+from derl.experiments.cases import Case, Setting, normal_form
 from derl.experiments.experiment import Experiment, Part, product, read_experiment
 from derl.experiments.grids import grid_cases
 from derl.experiments.paper import (
@@ -21,7 +21,6 @@ from derl.experiments.paper import (
     Cell,
     cells,
     constraint,
-    normal_form,
 )
 from derl.training.recipes import TABLE_1
 

@@ -62,6 +62,18 @@ class Case:
         return config
 
 
+def normal_form(recipe: str, task: str, changes: Mapping[str, Setting]) -> Case:
+    """The case without changes that change nothing, so that equal runs are one case wherever they appear.
+
+    With parts of other kinds the case stays as it is: they decide which settings there are.
+    """
+    if any(path.endswith("_kind") for path in changes):
+        return Case.of(recipe, task, changes)
+    default = Case.of(recipe, task).config()
+    kept = {path: value for path, value in changes.items() if default.with_value(path, value) != default}
+    return Case.of(recipe, task, kept)
+
+
 def plain_value(value: Any) -> Any:
     """NumPy's numbers and arrays as Python's own, which can be written down: values may come out of `np.logspace`."""
     if isinstance(value, np.ndarray | np.generic):
@@ -84,7 +96,18 @@ def _text(value: Setting) -> str:
     if isinstance(value, float):
         # As short as possible, but never so short that another value would be called the same.
         return f"{value:g}" if float(f"{value:g}") == value else repr(value)
-    return json.dumps(value).strip('"')
+    return _quoted(value) if isinstance(value, str) and not _is_plain(value) else json.dumps(value).strip('"')
+
+
+def _is_plain(text: str) -> bool:
+    """Whether text without quotes would be read back as the same, and not as a number, sizes or several settings."""
+    special = re.search(r'[",=\\]|[^ -~]', text) or text != text.strip() or not text
+    return not special and setting_value(text) == text
+
+
+def _quoted(text: str) -> str:
+    """As JSON, without a quote inside: between quotes a comma is part of a value."""
+    return '"' + json.dumps(text)[1:-1].replace('\\"', "\\u0022") + '"'
 
 
 def check_value(path: str, value: Any) -> None:
@@ -97,7 +120,7 @@ def check_value(path: str, value: Any) -> None:
 def parse_setting(text: str) -> dict[str, Setting]:
     """`setting_text`, read back."""
     changes: dict[str, Setting] = {}
-    for part in filter(None, (p.strip() for p in text.split(","))):
+    for part in filter(None, (p.strip() for p in re.findall(r'(?:"[^"]*"?|[^",])+', text))):
         name, equals, value = part.partition("=")
         require(bool(equals), f"a setting is written name=value, not {part!r}")
         changes[name.strip()] = setting_value(value.strip())
@@ -105,7 +128,12 @@ def parse_setting(text: str) -> dict[str, Setting]:
 
 
 def setting_value(text: str) -> Setting:
-    """A number, true, false, sizes of layers (64x64, or 64x for one), or text."""
+    """A number, true, false, sizes of layers (64x64, or 64x for one), or text, in quotes if it looks like another."""
+    if text.startswith('"'):
+        try:
+            return json.loads(text)
+        except json.JSONDecodeError:
+            raise DerlError(f"{text} begins with a quote, but is no text in quotes") from None
     if re.fullmatch(r"(\d+x)+\d*", text):
         return tuple(int(part) for part in text.split("x") if part)
     if text.lower() in ("true", "false"):

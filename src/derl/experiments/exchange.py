@@ -11,7 +11,7 @@ import polars as pl
 
 from derl.core.errors import DerlError, UnknownNameError, require
 from derl.core.files import file_to_write, write_atomically, writing
-from derl.experiments.cases import Case, Setting
+from derl.experiments.cases import Case, Setting, case_of, normal_form
 from derl.experiments.identity import run_key
 from derl.experiments.intake import IDENTITY, OF_A_RUN, ORIGIN, check_intake
 from derl.experiments.packing import Entry
@@ -59,7 +59,8 @@ def export(
 def read_results(paths: Sequence[Path | str]) -> pl.DataFrame:
     """A results frame from Parquet files (folders stand for all such files in them).
 
-    Runs are numbered anew: files count from 0 each. A run that is in several files is taken once.
+    Runs are numbered anew: files count from 0 each. A run that is in several files is taken once, and equal cases have
+    one name.
     """
     files = [file for path in map(Path, paths) for file in _files(path)]
     stores = [path for path in map(Path, paths) if path.is_dir() and is_store(path)]
@@ -75,16 +76,41 @@ def read_results(paths: Sequence[Path | str]) -> pl.DataFrame:
         whole = pl.concat(frames, how="diagonal_relaxed")
     except pl.exceptions.PolarsError as error:
         raise DerlError(f"these files do not fit each other ({str(error).splitlines()[0]}); read them apart") from None
-    return _without_copies(whole)
+    return in_normal_form(whole)
+
+
+def in_normal_form(frame: pl.DataFrame) -> pl.DataFrame:
+    """A results frame in which equal cases have one name, and every run is once.
+
+    Whoever made a file may have named a value that is the recipe's own, as a sweep over lambda does.
+    """
+    changed = frame.filter(pl.col("setting") != "").select("recipe", "task", "setting").unique()
+    names = {names: normal_name(*names) for names in changed.iter_rows()}
+    other = [(*names, name) for names, name in names.items() if name != names[2]]
+    if other:
+        renamed = pl.DataFrame(other, ["recipe", "task", "setting", "normal"], orient="row")
+        frame = frame.join(renamed, on=["recipe", "task", "setting"], how="left", maintain_order="left")
+        frame = frame.with_columns(pl.coalesce("normal", "setting").alias("setting")).drop("normal")
+    return _without_copies(frame)
+
+
+def normal_name(recipe: str, task: str, setting: str) -> str:
+    """The setting of a case without what changes nothing; as it is if its parts are not known here."""
+    try:
+        return normal_form(recipe, task, dict(case_of(recipe, task, setting).changes)).setting
+    except DerlError:
+        return setting
 
 
 def _without_copies(frame: pl.DataFrame) -> pl.DataFrame:
-    """Runs of the same case, seed and length are the same run, read from two files: the first one stays."""
+    """Runs of the same case, seed and length are the same run, read from two files: the one with most columns stays."""
     labels = ["recipe", "task", "setting", "seed"]
     versions = [name for name in ("engine", "key") if name in frame.columns]
-    runs = frame.group_by("run", *labels, *versions, maintain_order=True).agg(pl.col("evaluation").max())
-    kept = runs.unique([*labels, *versions, "evaluation"], keep="first", maintain_order=True)
-    return frame.join(kept.select("run"), on="run", how="semi")
+    known = pl.sum_horizontal(pl.all().is_not_null()).sum().alias("known")
+    runs = frame.group_by("run", *labels, *versions, maintain_order=True).agg(pl.col("evaluation").max(), known)
+    fullest = runs.sort("known", descending=True, maintain_order=True)
+    kept = fullest.unique([*labels, *versions, "evaluation"], keep="first", maintain_order=True)
+    return frame if len(kept) == len(runs) else frame.join(kept.select("run"), on="run", how="semi")
 
 
 def _files(path: Path) -> list[Path]:
@@ -159,7 +185,8 @@ def trained_runs(path: Path | str) -> Runs:
         steps = schedule_of(run.config, algorithm).iterations * algorithm.steps_per_iteration
         done = len(part) > 0 and part["steps"].to_numpy().max() >= steps
         require(done, f"{path} is not finished; continue it with: derl resume {path}")
-        labels = (run_key(run), config.recipe, config.task, case.setting, run.seed, ENGINE, seconds)
+        setting = normal_form(config.recipe, config.task, dict(case.changes)).setting
+        labels = (run_key(run), config.recipe, config.task, setting, run.seed, ENGINE, seconds)
         runs.entries.append(Entry(*labels, version=version))
         runs.frames.append(part.drop(*run.values))
     return runs

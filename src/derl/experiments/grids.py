@@ -1,9 +1,9 @@
 """Appendix A as data: the grids of hyper-parameters the paper searched, and its rule for choosing among them."""
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from derl.experiments.cases import Case, Setting
+from derl.experiments.cases import Case, Setting, normal_form
 from derl.experiments.experiment import product
 
 Grid = Mapping[str, Sequence[Setting]]
@@ -100,8 +100,17 @@ def unlike_the_recipe(recipe: str, task: str) -> dict[str, Setting]:
 
 
 def grid_cases(tasks: Iterable[str]) -> tuple[Case, ...]:
-    """Every configuration of every grid."""
-    return tuple(case for task in tasks for name, grid in GRIDS.items() for case in product([task], [name], vary=grid))
+    """Every configuration of every grid, in normal form."""
+    return tuple(case for task in tasks for name in GRIDS for case in _grid_of(name, task))
+
+
+def _grid_of(recipe: str, task: str) -> Iterator[Case]:
+    grid = GRIDS[recipe]
+    # Which values are the recipe's own is asked once for each, not for each of their thousands of combinations.
+    pairs = [(path, value) for path, values in grid.items() for value in values]
+    own = {(path, value) for path, value in pairs if not normal_form(recipe, task, {path: value}).changes}
+    for case in product([task], [recipe], vary=grid):
+        yield Case.of(recipe, case.task, dict(change for change in case.changes if change not in own))
 
 
 def best_configuration(scores: Mapping[Case, tuple[float, float]]) -> Case:

@@ -12,10 +12,9 @@ import polars as pl
 
 from derl.core.errors import DerlError, UnknownNameError, require
 from derl.core.files import write_atomically
-from derl.experiments.cases import Case
+from derl.experiments.cases import Case, normal_form
 from derl.experiments.identity import run_key
 from derl.experiments.packing import Entry
-from derl.experiments.paper import normal_form
 from derl.experiments.planner import Job, Member
 from derl.experiments.store import Store
 from derl.training.checkpoint import read_metadata

@@ -8,7 +8,7 @@ from typing import Literal
 import polars as pl
 
 from derl.envs.registry import PAPER_TASKS
-from derl.experiments.cases import Case, Setting
+from derl.experiments.cases import Case, Setting, normal_form
 from derl.training.recipes import RECIPES, recipe
 
 Statistic = Literal["average", "maximum"]
@@ -112,15 +112,3 @@ def constraint(task: str) -> tuple[float, float]:
     """The divergence constraints the paper chose for a task: the coefficients of explorer and exploiter."""
     decoupling = recipe("dea2c-count-kl", task).decoupling
     return float(decoupling.alpha_explorer), float(decoupling.alpha_exploiter)
-
-
-def normal_form(recipe: str, task: str, changes: dict[str, Setting]) -> Case:
-    """The case without changes that change nothing, so that equal runs are one case wherever they appear.
-
-    With parts of other kinds the case stays as it is: they decide which settings there are.
-    """
-    if any(path.endswith("_kind") for path in changes):
-        return Case.of(recipe, task, changes)
-    default = Case.of(recipe, task).config()
-    kept = {path: value for path, value in changes.items() if default.with_value(path, value) != default}
-    return Case.of(recipe, task, kept)

@@ -27,7 +27,7 @@ def read(file: Path, query: Callable[[sqlite3.Connection], Found]) -> Found:
             # Somebody has it open, or was killed: SQLite's locks work, and what it needs is there.
             return _ask(file, "mode=ro", query)
         try:
-            # What is in the first file was written by somebody who did not come to put it into the second.
+            # What is in the -wal file was written by somebody who did not come to put it into the database.
             found = _ask_copy(file, wal, query) if before[-1] else _ask(file, "immutable=1", query)
         except (sqlite3.DatabaseError, OSError):
             if _state(file, wal) == before:

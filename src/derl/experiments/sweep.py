@@ -261,9 +261,13 @@ class Sweep:
         for worker in self.workers:
             worker.wait()
         while not self.events.empty():
-            _, message = self.events.get()
+            worker, message = self.events.get()
             if message is not None and message.get("unsaved"):
                 self.unsaved = message["error"]
+            elif message is not None and "done" in message and worker.job is not None:
+                # It ended while the sweep did.
+                self._count(worker, worker.job)
+                worker.job = None
         if not self.unsaved and any(worker.job is not None and not worker.saved for worker in self.workers):
             self.unsaved = "a worker process did not end by itself"
         os.close(self._lock)

@@ -49,6 +49,20 @@ def test_savings():
     assert value(ours, slow, 0.8 * ours) == pytest.approx(1 - 50 / 160)
 
 
+def test_a_baseline_that_fails_hides_no_saving():
+    """Its runs end with numbers that are none; it is neither quick nor good."""
+    task, lost = "DeepSea-10", runs_from(100, 100, 100, 100, 100)
+    lost[1:, 50:] = np.nan
+    whole = {Case.of(recipe, task): runs_from(10, 10, 10, 10, 10) for recipe in DECOUPLED}
+    whole |= {Case.of(recipe, task): runs_from(50, 50, 50, 50, 50) for recipe in BASELINES}
+    for failed in (lost, np.where(np.arange(100) < 50, lost, np.nan)):
+        findings = efficiency(Results(frame_of(whole | {Case.of("a2c", task): failed})), 100)
+        (found,) = (finding for finding in findings if task in finding.subject and not finding.overall)
+        assert isinstance(found.effect, Effect)
+        assert found.effect.value == pytest.approx(1 - 11 / 51)
+        assert found.effect.estimate().low == pytest.approx(1 - 11 / 51)
+
+
 def test_a_saving_that_is_certain_but_small_is_not_forty_percent():
     fast, slow = (np.tile(np.where(np.arange(100) < start, 0.0, 0.99), (10, 1)) for start in (50, 60))
     tasks = ("DeepSea-10", "DeepSea-14", "DeepSea-20", "DeepSea-24", "DeepSea-30", "Hallway-10-0")

@@ -31,6 +31,19 @@ def test_short_training_is_told_from_unfinished_runs():
     assert trained_for_less(Results(frame_of({case: [[0.0] * 100]}, 20))) == ""
 
 
+def test_what_is_short_of_20_000_episodes_is_not_said_to_be_short_of_100_000():
+    changes = {"protocol.episodes": 20_000, "protocol.evaluate_every": 200, "explorer_reward": "intrinsic"}
+    pure = frame_of({Case.of("dea2c-count", "DeepSea-10", changes): [[0.0] * 100]}, 20)
+    assert trained_for_less(Results(pure)) == "Trained for 2,000 of 20,000 episodes"
+
+
+def test_parts_that_are_not_known_here_promise_nothing():
+    """They took the whole report away."""
+    for changes in ({"bonus_kind": "mine"}, {"bonus.lost": 3.0}):
+        own = frame_of({Case.of("a2c-count", "DeepSea-10", changes): [[0.0] * 100]}, 20)
+        assert trained_for_less(Results(own)) == ""
+
+
 def test_a_last_evaluation_that_comes_sooner_is_not_short():
     """Training of 1,500 episodes has its last evaluation 500 after the one before."""
     case = Case.of("a2c-count", "DeepSea-10", {"protocol.episodes": 1500})

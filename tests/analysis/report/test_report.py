@@ -20,6 +20,7 @@ from derl.analysis.published.tables import TABLES
 from derl.analysis.published.verdicts import verdicts
 from derl.analysis.report import Facts, Number, Table, write_report
 from derl.analysis.report.claims import claims_section
+from derl.analysis.report.closing import failures_section
 from derl.analysis.report.differences import differences_section
 from derl.analysis.report.heat import MARKS, difference_shade, shade
 from derl.analysis.report.html import Html, embed_json, h, large, long_duration, number
@@ -232,6 +233,12 @@ def test_failures_are_listed(frame, tmp_path):
     text = write_report(broken, tmp_path / "r.html", evaluations=EVALUATIONS, claims=()).read_text()
     assert "1 run ended with numbers that were not finite" in text
     assert '<td data-label="Failed at step">1,234</td>' in text
+    # Under another name it is still one run.
+    again = broken.filter(pl.col("run") == 4).with_columns(run=pl.lit(999, pl.Int64), setting=pl.lit("bonus.scale=3"))
+    stored = pl.concat([broken, again], how="vertical_relaxed").with_columns(
+        key=pl.col("run").replace(999, 4).cast(pl.String)
+    )
+    assert "1 run ended" in failures_section(stored)
 
 
 def test_tasks_and_recipes_of_a_user_s_own_are_drawn(frame, tmp_path):

@@ -30,13 +30,17 @@ def test_the_grids_are_those_of_the_paper():
 def test_constraints_are_read_from_cases():
     cases = [constrained((0.0, 0.0)), constrained((0.1, 0.01)), constrained((0.5, 0.0))]
     frame = made_up(cases, seeds=3, evaluations=20)
-    (grid,) = kl_grids(Results(frame))
+    (grid,) = kl_grids(Results(frame), 20)
     assert (grid.task, grid.reward, grid.episodes) == ("DeepSea-10", "both", 20_000)
     assert set(grid.pairs) == {(0.0, 0.0), (0.1, 0.01), (0.5, 0.0)}
     rows = frame.filter(pl.col("setting") == cases[1].setting)
     assert grid.pairs[0.1, 0.01].divergence == pytest.approx(rows["kl"].mean())
     by_run = rows.group_by("run").agg(pl.col("return").mean())
     assert grid.pairs[0.1, 0.01].spread == pytest.approx(by_run["return"].std(ddof=0))
+    # Only so many evaluations count, of runs that have had them.
+    (first,) = kl_grids(Results(frame), 5)
+    assert first.pairs[0.1, 0.01].divergence == pytest.approx(rows.filter(pl.col("evaluation") <= 5)["kl"].mean())
+    assert kl_grids(Results(frame), 21) == []
     # The whole plan is shown, and a reader's own coefficient beside it.
     text = grid_section(grid, Scales.of([grid]), {})
     assert text.count('<th scope="row">') == len(ALPHAS) + 1
@@ -51,7 +55,7 @@ def test_pairs_that_are_no_part_of_a_grid_make_none():
         for task in ("DeepSea-10", "Hallway-10-10")
     ]
     cases += [constrained((0.0, 0.0), "Hallway-10-10"), constrained((0.1, 0.1), "Hallway-10-10")]
-    assert kl_grids(Results(made_up(cases, seeds=2, evaluations=4))) == []
+    assert kl_grids(Results(made_up(cases, seeds=2, evaluations=4)), 4) == []
 
 
 def test_what_no_table_shows_is_said_to_be_missing():

@@ -57,6 +57,18 @@ def test_embedded_curves_are_those_of_the_frame(frame):
     assert at == len(values)
 
 
+def test_the_runs_that_tables_count_come_first():
+    """Of six seeds one is unfinished: the band is that of the five others, as in the cell that opens the curve."""
+    frame = made_up([Case.of("a2c-count", "DeepSea-10")], seeds=6, evaluations=10)
+    cut = frame.filter((pl.col("seed") != 1) | (pl.col("evaluation") < 6))
+    series = pack_series(Results(cut), 10)
+    (case,) = series["cases"]
+    assert (case["seeds"], case["n"]) == ([0, 2, 3, 4, 5, 1], 5)
+    values = unpack(series["values"]).reshape(-1, 10)
+    counted = [cut.filter(pl.col("seed") == s).sort("evaluation")["return"].to_numpy() for s in (0, 2, 3, 4, 5)]
+    assert values[6] == pytest.approx(bootstrap_interval(np.stack(counted)).low, rel=1e-4, abs=1e-6)
+
+
 def test_long_curves_are_thinned():
     assert places(5).tolist() == [0, 1, 2, 3, 4]
     frame = made_up([Case.of("a2c-count", "DeepSea-10")], seeds=2, evaluations=2500)

@@ -27,7 +27,7 @@ from derl.analysis.claims.sensitivity import published_averages
 from derl.analysis.measures.aggregates import Estimate, optimal_return
 from derl.analysis.measures.effects import Effect, drawn_means, seed_of
 from derl.analysis.measures.frames import Results
-from derl.analysis.measures.statistics import LEVEL, episodes_to_hold, mean_without_nan, sound_runs
+from derl.analysis.measures.statistics import LEVEL, episodes_to_hold, maximum_without_nan, mean_without_nan, sound_runs
 from derl.envs.registry import PAPER_TASKS
 from derl.experiments.cases import Case
 from derl.experiments.paper import row_name
@@ -81,7 +81,7 @@ def _saving(results: Results, task: str, evaluations: int) -> Finding:
     named = dataclasses.replace(none, subject=f"{task}, {names} against {against}")
     baselines = {case: _runs(results, case, evaluations) for case in theirs}
     sides = _curves({chosen[0]: rows}), _curves(baselines)
-    if min(float(final(curves).max()) for curves, _ in sides) < LEARNT * optimal_return(task):
+    if min(float(maximum_without_nan(final(curves))) for curves, _ in sides) < LEARNT * optimal_return(task):
         return dataclasses.replace(named, lacks="one of them never learnt anything")
     saved = saving_of(*sides, results.episodes(chosen[0])[:evaluations], optimal_return(task))
     few = FEW_RUNS if min(map(len, (rows, *baselines.values()))) < ENOUGH else ""
@@ -102,7 +102,7 @@ def _saved(
     best: float,
 ) -> Float[np.ndarray, " draws"]:
     """The same for each draw."""
-    end, highest = float(episodes[-1]), final(theirs).max(0)
+    end, highest = float(episodes[-1]), maximum_without_nan(final(theirs))
     needed, quickest = (
         np.minimum(episodes_to_hold(curves, episodes, HELD * highest), end).min(0) for curves in (ours, theirs)
     )

@@ -10,14 +10,13 @@ import numpy as np
 from derl.analysis.measures.effects import Effect, average_effect
 from derl.analysis.measures.frames import EVALUATIONS, Results
 from derl.analysis.measures.spreads import Runs, run_averages, single_average, spread_of
-from derl.experiments.cases import Case
+from derl.experiments.cases import Case, normal_form
 from derl.experiments.paper import (
     INCREMENTS,
     LAMBDAS,
     LEARNING_RATES,
     cells,
     decay_setting,
-    normal_form,
     row_name,
 )
 

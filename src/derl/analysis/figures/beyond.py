@@ -31,8 +31,7 @@ TITLES: Mapping[Axis, str] = {
     "seconds": "The same over the core time a run takes",
 }
 
-
-AVERAGES, MAXIMA = ("tab:mean_returns",), ("tab:deepsea_max_returns", "tab:hallway_max_returns")
+AVERAGES = ("tab:mean_returns",)
 
 
 def best_published(task: str, tables: tuple[str, ...] = AVERAGES) -> Cell:

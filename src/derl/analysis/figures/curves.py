@@ -71,7 +71,9 @@ def best_recipes(
         values = results.values(case)
         if case.task in tasks and case.recipe in TABLE_1 and not case.changes and values is not None:
             average = average_return(values).value / optimal_return(case.task)
-            scores.setdefault(case.recipe, {})[case.task] = average
+            # Of a recipe whose runs all failed there is none.
+            if np.isfinite(average):
+                scores.setdefault(case.recipe, {})[case.task] = average
     chosen = []
     for algorithm in algorithms:
         own = {recipe: by_task for recipe, by_task in scores.items() if recipe.partition("-")[0] == algorithm}
@@ -83,7 +85,7 @@ def best_recipes(
 def _best(scores: Mapping[str, Mapping[str, float]], fullest: bool) -> str:
     most = max(map(len, scores.values()))
     usual = {
-        task: float(np.nanmean([s[task] for s in scores.values() if task in s]))
+        task: float(np.mean([s[task] for s in scores.values() if task in s]))
         for task in {task for s in scores.values() for task in s}
     }
     gains = {

@@ -19,10 +19,10 @@ EVALUATIONS = 100
 """How many evaluations a run of the paper has."""
 
 
-def check_columns(frame: pl.DataFrame, name: str = "the frame") -> None:
+def check_columns(frame: pl.DataFrame) -> None:
     """Raise a `DerlError` if a frame is not one of results."""
     missing = [column for column in NEEDED if column not in frame.columns]
-    require(not missing, f"{name} has no column {', '.join(missing)}: it is not a frame of results")
+    require(not missing, f"the frame has no column {', '.join(missing)}: it is not a frame of results")
 
 
 def newest(frame: pl.DataFrame) -> pl.DataFrame:

@@ -71,7 +71,7 @@ def is_optimal(returns: Float[np.ndarray, "..."], case: Case, optimum: float) ->
     return returns >= optimum - (NOISY_TOLERANCE if noisy else TOLERANCE)
 
 
-def stable_from(optimal: Bool[np.ndarray, " evaluations"], share: float = SHARE, last: float = LAST) -> int | None:
+def stable_from(optimal: Bool[np.ndarray, " evaluations"], last: float = LAST) -> int | None:
     """The first evaluation that is optimal and from which on at least `share` are, over the `last` part or more.
 
     None for a run that does not end so: its last evaluation has to be optimal, too.
@@ -80,7 +80,7 @@ def stable_from(optimal: Bool[np.ndarray, " evaluations"], share: float = SHARE,
         return None
     left = np.arange(len(optimal), 0, -1)
     later = np.cumsum(optimal[::-1])[::-1] / left
-    first = np.flatnonzero(optimal & (later >= share) & (left >= last * len(optimal)))
+    first = np.flatnonzero(optimal & (later >= SHARE) & (left >= last * len(optimal)))
     return int(first[0]) if len(first) else None
 
 
@@ -107,7 +107,9 @@ def _holding(case: Case, optimum: float, group: pl.DataFrame) -> Holding:
     first = [episode(int(np.argmax(run)) if run.any() else None) for run in optimal]
     stable = [episode(stable_from(run)) for run in optimal]
     tail = returns[:, -max(1, returns.shape[1] // 10) :]
-    seconds = float(group["seconds"].to_numpy().mean()) if "seconds" in group.columns else None
+    # Of runs that were taken in without their time it is 0.
+    timed = group.filter(pl.col("seconds") > 0)["seconds"] if "seconds" in group.columns else ()
+    seconds = float(np.mean(timed)) if len(timed) else None
     return Holding(
         case,
         optimum,

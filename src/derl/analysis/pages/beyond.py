@@ -10,7 +10,6 @@ from derl.analysis.figures import style
 from derl.analysis.figures.beyond import (
     AVERAGES,
     INCREMENT,
-    MAXIMA,
     OWN,
     SWEPT,
     best_published,
@@ -26,6 +25,7 @@ from derl.analysis.measures.frames import as_results
 from derl.analysis.measures.holding import Holding, holdings, longest
 from derl.analysis.pages.markdown import markdown_table
 from derl.analysis.pages.reproduction import write_text
+from derl.analysis.published.runs_behind import MAXIMA
 from derl.envs.registry import PAPER_TASKS
 from derl.experiments.beyond import (
     ABLATION_TASKS,
@@ -49,15 +49,15 @@ from derl.experiments.paper import SENSITIVITY_TASKS, column_name
 ON_LARGER = ", larger tasks"
 LARGER = {name + ON_LARGER: ABLATIONS[name] for name in NEEDED_LATER}
 """The parts that are tried on larger tasks, by the names of their pictures."""
+FRESH = (pl.col("seed") >= HELD_OUT_SEEDS[0]) & (pl.col("setting") == "") & pl.col("task").is_in(PAPER_TASKS)
+"""The paper's tasks are there twice: with the seeds that settings were chosen on, and with others, these."""
 
 
 def write_beyond(frame: pl.DataFrame, folder: Path | str, paper: pl.DataFrame | None = None) -> list[Path]:
     """The page and its figures. `paper` holds our runs of the paper's recipes, to draw beside."""
     frame = longest(frame)
-    # The paper's tasks are there twice: with the seeds that settings were chosen on, and with others.
-    fresh = (pl.col("seed") >= HELD_OUT_SEEDS[0]) & (pl.col("setting") == "") & pl.col("task").is_in(PAPER_TASKS)
-    unseen = {holding.case: holding for holding in holdings(frame.filter(fresh))}
-    frame = frame.filter(~fresh)
+    unseen = {holding.case: holding for holding in holdings(frame.filter(FRESH))}
+    frame = frame.filter(~FRESH)
     results = as_results(frame)
     found = {holding.case: holding for holding in holdings(frame)}
     published = None if paper is None else as_results(paper)
@@ -190,8 +190,8 @@ INTRODUCTION = (
 
 CURVES = (
     "Means over runs, with 95 % intervals for `derl` and Bootstrapped DQN. Dashes at the right are the published "
-    "averages of the paper's 18 algorithms. Grey lines are the same algorithms rerun here with the paper's settings. "
-    "All evaluations are greedy."
+    "averages of the paper's 18 algorithms. Grey lines, if there are any, are the same algorithms rerun here with the "
+    "paper's settings. All evaluations are greedy."
 )
 
 TIME = (
@@ -199,8 +199,8 @@ TIME = (
     "evaluations, on machines that were not idle: an order of magnitude, not a benchmark. Dashes are the published "
     "averages again, where the paper's own code gets to its 100,000 episodes, by its speed on one core of such a "
     "machine: measured for ten of its 18 algorithms, and for the others that of the same algorithm with Count. Grey "
-    "lines are reruns here whose time was taken: a step of `derl` costs about a hundred times a step of A2C, and it "
-    "needs far fewer of them."
+    "lines, if there are any, are reruns here whose time was taken: a step of `derl` costs about a hundred times a "
+    "step of A2C, and it needs far fewer of them."
 )
 
 SENSITIVITY = (

@@ -79,7 +79,7 @@ def placed(one: Placed | None) -> tuple[str, str, str]:
 
 def selection_page(chosen: Sequence[Choice]) -> str:
     """The choices of the paper's rule."""
-    head = ("algorithm", "task", "run", "chosen here", "maximum", "average")
+    head = ("algorithm", "task", "run", "chosen here, unlike the recipe", "maximum", "average")
     head += ("the paper's: place", "maximum", "average", "the recipe's: place", "maximum", "average")
     rows = []
     for c in chosen:

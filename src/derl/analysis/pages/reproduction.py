@@ -218,7 +218,7 @@ def _contradictions_table() -> str:
 
 def _pairs_table() -> str:
     pairs = maxima_below_averages()
-    rows = [(p.maximum.row, p.maximum.column, signed(p.average.mean), signed(p.maximum.mean)) for p in pairs]
+    rows = [(plain_row(p.maximum.row), p.maximum.column, signed(p.average.mean), signed(p.maximum.mean)) for p in pairs]
     titles = dict.fromkeys(f"“{table_of(p.maximum.table).title}”" for p in pairs)
     table = markdown_table("llrr", ("", "", "published average", "published maximum"), rows)
     return f"{table}\n\nAll are of {' and '.join(titles)} and the averages beside it."

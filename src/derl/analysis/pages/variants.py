@@ -6,8 +6,8 @@ from derl.analysis.measures.frames import Results
 from derl.analysis.pages.markdown import markdown_table
 from derl.analysis.pages.tables import MARKS, number
 from derl.analysis.published.ours import DRAWN, our_numbers
-from derl.experiments.cases import Case, Setting
-from derl.experiments.paper import column_name, normal_form, published, row_name
+from derl.experiments.cases import Case, Setting, normal_form
+from derl.experiments.paper import column_name, published, row_name
 
 Changes = Mapping[str, Setting]
 TABLE_1 = "tab:mean_returns"
@@ -26,9 +26,7 @@ def variants_table(results: Results, cases: Sequence[tuple[str, str]], columns: 
         row = [f"{row_name(recipe)}, {column_name(task)}", number(cell.mean, cell.std)]
         for variants in columns.values():
             changes = variants[i if len(variants) > 1 else 0]
-            # Results have it as it was written, or without what changes nothing in this recipe.
-            names = (Case.of(recipe, task, dict(changes)), normal_form(recipe, task, dict(changes)))
-            row.append(_marked(results, names[0] if names[0] in results else names[1], cell.mean))
+            row.append(_marked(results, normal_form(recipe, task, changes), cell.mean))
         rows.append(row)
     return markdown_table("l" + "r" * (1 + len(columns)), ["average return", "published", *columns], rows)
 

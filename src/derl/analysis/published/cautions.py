@@ -1,12 +1,13 @@
 """What a reader has to know before the numbers: that they were not made, or not counted, as the paper's were."""
 
+import math
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from derl.analysis.measures.frames import EVALUATIONS, Results
+from derl.core.errors import DerlError
 from derl.envs.registry import PAPER_TASKS
 from derl.experiments.cases import Case
-from derl.training.config import Protocol
 from derl.training.recipes import RECIPES, recipe
 
 EVERY = "protocol.evaluate_every"
@@ -31,27 +32,39 @@ def trained_for_less(results: Results) -> str:
     between two evaluations tell these from runs that are unfinished.
     """
     of_paper = (case for case in results.cases if case.task in PAPER_TASKS and case.recipe in RECIPES)
-    least, whole = min((_share(results, case) for case in of_paper), default=1.0), Protocol().episodes
-    if least >= 0.99:
+    lengths = [_length(results, case) for case in of_paper]
+    short = [length for length in lengths if length.reached < 0.99 * length.promised]
+    if not short:
         return ""
-    return f"Trained for {round(least * whole):,} of {whole:,} episodes"
+    worst = min(short, key=lambda length: length.reached / length.promised)
+    return f"Trained for {worst.reached:,.0f} of {worst.promised:,.0f} episodes"
 
 
-def _share(results: Results, case: Case) -> float:
-    """Of the episodes between two evaluations. The last one is where training ends, which may be sooner."""
+class _Length(NamedTuple):
+    """How many episodes a case was trained for, and for how many its name says."""
+
+    reached: float
+    promised: float
+
+
+def _length(results: Results, case: Case) -> _Length:
+    """Of what lies between two evaluations. The last one is where training ends, which may be sooner."""
     changes: dict[str, Any] = dict(case.changes)
-    if "protocol.steps" in changes:
-        return 1.0
     episodes, every = results.episodes(case), changes.get(EVERY, _usual(case.recipe))
     whole = len(episodes) * every
-    promised, reached = min(whole, changes.get("protocol.episodes", whole)), float(episodes[-1])
+    promised, reached = float(min(whole, changes.get("protocol.episodes", whole))), float(episodes[-1])
     # Training ends with a whole iteration, which of a short one may be a good part.
-    return reached / promised if promised - reached > _episodes_of_an_iteration(case) else 1.0
+    short = "protocol.steps" not in changes and reached < promised
+    return _Length(reached if short and promised - reached > _episodes_of_an_iteration(case) else promised, promised)
 
 
 def _episodes_of_an_iteration(case: Case) -> float:
-    config = case.config()
-    return config.algorithm().steps_per_iteration / (config.make_env().episode_length or 1)
+    """Any number of a case with parts or settings that are not known here: nobody can say what it should be."""
+    try:
+        config = case.config()
+        return config.algorithm().steps_per_iteration / (config.make_env().episode_length or 1)
+    except DerlError:
+        return math.inf
 
 
 @cache

@@ -1,9 +1,11 @@
 """Which runs figures and claims are of: those that the tables count."""
 
 import numpy as np
+from jaxtyping import Int
 
 from derl.analysis.measures.frames import EVALUATIONS, Results
 from derl.analysis.published.ours import DRAWN
+from derl.experiments.cases import Case
 from derl.experiments.paper import cells
 
 
@@ -18,7 +20,12 @@ def counted_runs(results: Results, evaluations: int = EVALUATIONS) -> Results:
     for case, rows in results.rows.items():
         lengths = results.lengths(case)
         if case in published and len(lengths) > DRAWN:
-            # Runs are in the order of their seeds, which a stable sort keeps among the finished ones.
-            chosen = np.argsort(lengths < evaluations, kind="stable")[:DRAWN]
+            chosen = in_order_of_counting(results, case, evaluations)[:DRAWN]
             kept[rows] = np.isin(np.repeat(np.arange(len(lengths)), lengths), chosen)
     return results if kept.all() else Results(results.frame.filter(kept))
+
+
+def in_order_of_counting(results: Results, case: Case, evaluations: int = EVALUATIONS) -> Int[np.ndarray, " runs"]:
+    """The runs of a case, those first that count before others: the finished ones, in the order of their seeds."""
+    # Runs are in that order already, which a stable sort keeps.
+    return np.argsort(results.lengths(case) < evaluations, kind="stable")

@@ -14,9 +14,9 @@ from fnmatch import fnmatchcase
 from functools import cache
 from typing import Literal
 
-from derl.experiments.cases import Case, Setting, setting_text
+from derl.experiments.cases import Case, Setting, normal_form, setting_text
 from derl.experiments.grids import unlike_the_recipe
-from derl.experiments.paper import Cell, normal_form
+from derl.experiments.paper import Cell
 
 Kind = Literal["known", "possible"]
 

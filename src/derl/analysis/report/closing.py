@@ -44,7 +44,7 @@ def other_runs(frame: pl.DataFrame) -> pl.DataFrame:
 def failures_section(frame: pl.DataFrame) -> Html:
     """Runs whose numbers ceased to be finite."""
     columns = ["recipe", "task", "setting", "seed"]
-    failed = frame.filter(pl.col("failed_at_step").is_not_null())
+    failed = each_once(frame).filter(pl.col("failed_at_step").is_not_null())
     rows = failed.group_by("run", *columns).agg(pl.col("failed_at_step").min()).sort(*columns, "run")
     if rows.is_empty():
         return h("p", "No run failed: all numbers stayed finite.")

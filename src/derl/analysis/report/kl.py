@@ -8,7 +8,7 @@ import numpy as np
 
 from derl.analysis.claims.divergence import Variant, groups, variant_of
 from derl.analysis.measures.aggregates import optimal_return_or_none
-from derl.analysis.measures.frames import Results
+from derl.analysis.measures.frames import EVALUATIONS, Results
 from derl.analysis.measures.statistics import average_return, mean_without_nan, std_without_nan
 from derl.analysis.report.heat import Cell, heat_table, shade
 from derl.analysis.report.html import Html, grouped, h, number, plural
@@ -56,16 +56,18 @@ def planned() -> Mapping[tuple[str, int], frozenset[Alphas]]:
     return {grid: frozenset(alphas) for grid, alphas in found.items()}
 
 
-def kl_grids(results: Results) -> list[Grid]:
-    """The paper's grids of which something was run. Elsewhere a few pairs of coefficients would look like the rest of
-    one that nobody planned."""
+def kl_grids(results: Results, evaluations: int = EVALUATIONS) -> list[Grid]:
+    """The paper's grids of which something was run, of the runs with so many evaluations.
+
+    Elsewhere a few pairs of coefficients would look like the rest of a grid that nobody planned.
+    """
     found = []
     for group in groups(results):
         if (group.task, group.episodes) not in planned():
             continue
         for reward in REWARDS:
             variants = [(v, case) for v, case in group.cases.items() if v.reward == reward]
-            outcomes = [_outcome(results, variant, case) for variant, case in variants]
+            outcomes = [_outcome(results, variant, case, evaluations) for variant, case in variants]
             pairs = {one.alphas: one for one in outcomes if one is not None}
             if pairs:
                 found.append(Grid(group.task, reward, group.episodes, pairs))
@@ -77,11 +79,11 @@ def _alphas(variant: Variant) -> Alphas:
     return float(f"{variant.alpha_explorer:.6g}"), float(f"{variant.alpha_exploiter:.6g}")
 
 
-def _outcome(results: Results, variant: Variant, case: Case) -> Constrained | None:
-    returns = results.values(case)
+def _outcome(results: Results, variant: Variant, case: Case, evaluations: int) -> Constrained | None:
+    returns = results.finished(case, evaluations=evaluations)
     if returns is None or not np.isfinite(returns).any():
         return None
-    kl = results.values(case, "kl")
+    kl = results.finished(case, "kl", evaluations)
     divergence = None if kl is None else float(mean_without_nan(kl.ravel()))
     spread = float(std_without_nan(mean_without_nan(returns, axis=1)))
     return Constrained(case, _alphas(variant), average_return(returns).value, spread, divergence, len(returns))

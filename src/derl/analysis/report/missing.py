@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from derl.analysis.measures.frames import Results
+from derl.analysis.published.ours import DRAWN
 from derl.analysis.report.html import Html, grouped, h, join, plural
 from derl.analysis.report.model import Table
 from derl.analysis.report.sections import command
@@ -72,8 +73,8 @@ def _not_run(table: Table, row: str, column: str) -> bool:
     return number is not None and number.verdict == "not run"
 
 
-def few_seeds(tables: Sequence[Table], usual: int = 5) -> Html:
+def few_seeds(tables: Sequence[Table]) -> Html:
     """A sentence on numbers that rest on fewer seeds than the paper's."""
-    count = sum(0 < n.seeds < usual for table in tables for n in table.numbers.values())
-    text = f"{plural(count, 'number rests', 'numbers rest')} on fewer than {usual} seeds so far."
+    count = sum(0 < n.seeds < DRAWN for table in tables for n in table.numbers.values())
+    text = f"{plural(count, 'number rests', 'numbers rest')} on fewer than {DRAWN} seeds so far."
     return h("p", text) if count else Html()

@@ -15,6 +15,7 @@ from derl.analysis.report.model import Number, Table
 from derl.analysis.report.names import METRICS
 from derl.core.errors import require
 from derl.envs.registry import PAPER_TASKS
+from derl.experiments.exchange import in_normal_form
 from derl.experiments.paper import TASK_OF, Cell, cells
 
 EXPLAINED: dict[Standing, str] = {
@@ -34,6 +35,8 @@ def grouped_results(frame: pl.DataFrame) -> Results:
     """
     missing = [name for name in NEEDED if name not in frame.columns]
     require(not missing, f"a frame of results needs the columns {', '.join(NEEDED)}; missing: {', '.join(missing)}")
+    if "key" in frame.columns:
+        frame = in_normal_form(frame)
     metrics = [name for name in METRICS if name in frame.columns]
     sound = pl.when(pl.col("failed_at_step").is_null()).then(pl.col(metrics).cast(pl.Float64))
     return Results(frame.with_columns(sound).sort("recipe", "task", "setting", "seed", "run", "evaluation"))

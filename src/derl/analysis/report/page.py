@@ -38,7 +38,7 @@ def build_page(
 ) -> str:
     """The page as text. `paper` are those of the results that the paper has as well, `notes` come before everything."""
     frame, tables = results.frame, comparison.tables
-    series = pack_series(results)
+    series = pack_series(results, comparison.evaluations)
     places = case_places(series)
     data = {**series, "sensitivity": sensitivity(tables)}
     body = join(
@@ -50,7 +50,7 @@ def build_page(
             _section("tables", "The paper's tables", _intro("tables"), sections.tables_section(tables, places)),
             _section("curves", "Learning curves", _intro("curves"), _charts("curve")),
             _section("sensitivity", "Sensitivity to scale and decay", _intro("sensitivity"), *_sensitivity()),
-            _section("kl", "Divergence constraints", _intro("kl"), *_kl(paper, places)),
+            _section("kl", "Divergence constraints", _intro("kl"), *_kl(paper, places, comparison.evaluations)),
             _section("claims", "The paper's claims", _intro("claims"), claims_section(comparison.claims)),
             _section("differences", "Why numbers differ", _intro("differences"), _differences(comparison)),
             _section("missing", "Not run yet", *_missing(paper, comparison)),
@@ -192,8 +192,8 @@ def _sensitivity() -> list[Html]:
     return [_again("lambda", "decay"), _charts("sensitivity")]
 
 
-def _kl(results: Results, places: dict[Case, int]) -> list[Html]:
-    found = kl_grids(results)
+def _kl(results: Results, places: dict[Case, int], evaluations: int) -> list[Html]:
+    found = kl_grids(results, evaluations)
     if not found:
         return [h("p", "None of the paper's pairs of coefficients has been run yet.", class_="note")]
     scales = Scales.of(found)

@@ -13,8 +13,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from derl.analysis.measures.aggregates import normalised, optimal_return_or_none
-from derl.analysis.measures.frames import Results
-from derl.analysis.measures.statistics import bootstrap_interval, mean_without_nan
+from derl.analysis.measures.frames import EVALUATIONS, Results
+from derl.analysis.measures.statistics import Interval, bootstrap_interval, mean_without_nan
+from derl.analysis.published.first_runs import in_order_of_counting
 from derl.analysis.published.ours import DRAWN
 from derl.analysis.report.names import METRICS, setting_key, setting_label
 from derl.envs.registry import PAPER_TASKS
@@ -49,9 +50,9 @@ class Curves(NamedTuple):
     metrics: Mapping[str, Sequence[np.ndarray]]
 
 
-def pack_series(results: Results) -> dict[str, Any]:
-    """All curves as one JSON-able value; assets/data.js reads it."""
-    found = [_curves(results, case) for case in results.cases] + whole_families(results)
+def pack_series(results: Results, evaluations: int = EVALUATIONS) -> dict[str, Any]:
+    """All curves as one JSON-able value; assets/data.js reads it. Of runs with so many evaluations are the tables."""
+    found = [_curves(results, case, evaluations) for case in results.cases] + whole_families(results)
     recipes = _in_order({one.recipe for one in found}, RECIPES)
     tasks = _in_order({one.task for one in found}, (*PAPER_TASKS, *FAMILIES.values()))
     settings = sorted({one.setting for one in found}, key=setting_key)
@@ -82,11 +83,12 @@ def pack_series(results: Results) -> dict[str, Any]:
     }
 
 
-def _curves(results: Results, case: Case) -> Curves:
+def _curves(results: Results, case: Case, evaluations: int) -> Curves:
     metrics = {name: _drawn(results, case, name) for name in _metrics(case)}
-    seeds = results.seeds(case).tolist()
+    order = in_order_of_counting(results, case, evaluations)
+    seeds = results.seeds(case)[order].tolist()
     counted = min(len(seeds), DRAWN) if case in _published() else len(seeds)
-    known = {name: _with_bands(values, counted) for name, values in metrics.items() if values is not None}
+    known = {name: _with_bands(values[order], counted) for name, values in metrics.items() if values is not None}
     return Curves(case.recipe, case.task, case.setting, seeds, counted, _episodes(results, case), known)
 
 
@@ -131,11 +133,17 @@ def whole_families(results: Results) -> list[Curves]:
             returns = [_drawn(results, case) for case in cases]
             rows = [np.isin(results.seeds(case), seeds) for case in cases]
             stacked = [normalised(v[r], t) for v, r, t in zip(returns, rows, tasks, strict=True) if v is not None]
-            strata = np.repeat(np.arange(len(tasks)), len(seeds))
-            low, high = bootstrap_interval(np.concatenate(stacked), strata=strata)
-            curve = (mean_without_nan(np.stack(stacked)), low, high)
-            found.append(Curves(recipe, name, "", seeds, len(seeds), episodes, {"return": curve}))
+            counted = min(len(seeds), DRAWN)
+            bands = [*_band(stacked, counted), *(_band(stacked, len(seeds)) if counted < len(seeds) else ())]
+            curve = [mean_without_nan(np.stack(stacked)), *bands]
+            found.append(Curves(recipe, name, "", seeds, counted, episodes, {"return": curve}))
     return found
+
+
+def _band(tasks: Sequence[np.ndarray], runs: int) -> Interval:
+    """The band of the mean over tasks of the first so many runs of each."""
+    strata = np.repeat(np.arange(len(tasks)), runs)
+    return bootstrap_interval(np.concatenate([values[:runs] for values in tasks]), strata=strata)
 
 
 def _shared_seeds(results: Results, cases: Sequence[Case]) -> list[int]:
