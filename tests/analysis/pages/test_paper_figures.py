@@ -65,6 +65,11 @@ def test_the_best_bonus_of_each_algorithm():
     assert best_recipes(results, ["DeepSea-30"]) == []
 
 
+def test_a_recipe_of_which_all_runs_failed_is_not_the_best():
+    levels = {("a2c", "DeepSea-10"): np.nan, ("a2c-count", "DeepSea-10"): 0.9, ("ppo", "DeepSea-10"): np.nan}
+    assert best_recipes(results_of(levels), TASKS) == ["a2c-count"]
+
+
 def test_the_best_bonus_where_tasks_are_missing():
     # Count was also run in a task that is hard for all, which is not held against it.
     levels = {("a2c-count", t): x for t, x in (("DeepSea-10", 0.9), ("DeepSea-14", 0.8), ("DeepSea-30", 0.1))}
