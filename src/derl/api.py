@@ -178,7 +178,7 @@ def load(out: str | Path, *, config: Config | None = None, env: AnyEnvironment |
     """The results and policies of a run folder, finished or not. `config` and `env` are as for `resume`."""
     folder, config, trainer = open_run(out, config, env)
     state, metadata = load_checkpoint(folder.checkpoint, trainer.template())
-    frame = folder.read_results().head(metadata["rows"]) if metadata["rows"] else trainer.frame()
+    frame = folder.results_of_checkpoint(metadata["rows"]) if metadata["rows"] else trainer.frame()
     require(len(frame) > 0, f"{folder.path} has no evaluations yet; continue it with 'derl resume {folder.path}'")
     return Result(config, trainer.runs, frame, state, metadata["clock"], folder)
 

@@ -84,6 +84,26 @@ def test_a_step_is_for_a_network_with_the_given_probability(probability, learns)
     assert np.array(jax.tree.leaves(changed)).any(0).tolist() == [learns] * 3
 
 
+def test_which_steps_are_whose_is_drawn_for_each_network(monkeypatch):
+    """One draw for all of them would make an ensemble of equals."""
+    agent = dataclasses.replace(AGENT, mask_probability=0.5)
+    state = agent.observe(agent.init(KEY, SPEC, 2, 4), jnp.asarray(0), Experience(random_rollout(0)))
+    masks = []
+    loss = type(agent).ensemble_loss
+
+    def noted(self, network, state, batch, mask):
+        masks.append(np.asarray(mask))
+        return loss(self, network, state, batch, mask)
+
+    monkeypatch.setattr(type(agent), "ensemble_loss", noted)
+    agent.gradient_step(state, KEY, jnp.asarray(0), None)
+    (mask,) = masks
+    assert mask.shape == (3, agent.batch_size)
+    # Of the steps in memory about half are each network's.
+    assert 0.1 < mask.mean() < 0.9
+    assert all((mask[i] != mask[j]).any() for i, j in ((0, 1), (0, 2), (1, 2)))
+
+
 def test_it_learns_from_memory_and_leaves_its_priors_alone():
     state, experience = AGENT.init(KEY, SPEC, 2, 4), Experience(random_rollout(0))
     state = AGENT.observe(state, jnp.asarray(0), experience)

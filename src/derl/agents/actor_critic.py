@@ -76,7 +76,8 @@ class ActorCriticAgent(Agent[ActorCriticState]):
     gae_lambda: float = 1.0
     """Lambda of the returns: 1 for n-step returns, less for GAE. Also the lambda of V-trace and Retrace."""
     correction: Correction = eqx.field(default="importance", static=True)
-    """How data of another policy are corrected, when this agent is the exploiter."""
+    """How data of another policy are corrected: an exploiter's, and an explorer's that does not act alone or learns
+    more than once from a rollout."""
 
     @property
     def rollout_length(self) -> int:

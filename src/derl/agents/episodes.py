@@ -103,7 +103,11 @@ class EpisodeReplay(eqx.Module):
         return ((clock + 1) * self.ring.stride - oldest).sum()
 
     def draw(self, key: PRNGKeyArray, batch: int) -> Episodes:
-        """Episodes drawn uniformly with replacement."""
+        """Episodes drawn with replacement: an environment, then one of those it has finished.
+
+        That is uniform over episodes where all environments have finished as many: with one of them, or with episodes
+        of equal length.
+        """
         env_key, key = jax.random.split(key)
         env = jax.random.randint(env_key, (batch,), 0, self.began.shape[0])
         number = jax.random.randint(key, (batch,), 0, jnp.minimum(self.finished, self.start.shape[0])[env])

@@ -99,7 +99,8 @@ def vtrace(
 
     vs_t = V(s_t) + rho_t delta_t + discount_t c_t (vs_{t+1} - V(s_{t+1})),
     delta_t = r_t + discount_t V(s_{t+1}) - V(s_t),  rho_t, c_t = min(1, pi / mu), c_t also times lambda_t;
-    A_t = r_t + discount_t vs_{t+1} - V(s_t), where vs_{t+1} is V(s_{t+1}) at the end and at truncations.
+    A_t = r_t + discount_t (V(s_{t+1}) + lambda_t (vs_{t+1} - V(s_{t+1}))) - V(s_t), where vs_{t+1} is V(s_{t+1}) at the
+    end and at truncations.
 
     The policy gradient weighs A_t by min(1, rho_t); that is left to the loss.
     """

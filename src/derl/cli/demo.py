@@ -11,6 +11,7 @@ from derl.analysis.runs.result import Result
 from derl.api import train
 from derl.cli.display import console, duration, showing, spread, value
 from derl.cli.flags import parsed
+from derl.cli.returns import is_published
 from derl.core.errors import require
 from derl.experiments.paper import published, row_name
 from derl.training.config import Config
@@ -46,9 +47,11 @@ def compare(results: list[Result]) -> Table:
     for result in results:
         row = result.summary().row(0, named=True)
         config = result.config
-        mean = published("tab:mean_returns", config.recipe, config.task)
         family = config.task.split("-")[0].lower()
-        best = published(f"tab:{family}_max_returns", config.recipe, config.task)
+        tables = ("tab:mean_returns", f"tab:{family}_max_returns")
+        # Shorter training, say, is something else.
+        known = is_published(result)
+        mean, best = (published(table, config.recipe, config.task) if known else None for table in tables)
         table.add_row(
             row_name(config.recipe),
             spread(row["average"], row["average_std"]),

@@ -67,10 +67,10 @@ def export_runs(command: StoreCommand) -> None:
     if chosen is not None:
         members = members_of(chosen.members())
         judged = verdicts(results_of(store, members))
-        # However many further seeds there are.
+        # However many further seeds there are, of the case itself and of the options that test a reason.
         seeds = sorted({entry.seed for entry in store.entries()})
-        members += members_of([(case, seed) for case in repeating(judged, chosen.parts).cases for seed in seeds])
-        members += members_of(explaining(judged, chosen.parts).members())
+        cases = (*repeating(judged, chosen.parts).cases, *explaining(judged, chosen.parts).cases)
+        members += members_of([(case, seed) for case in cases for seed in seeds])
     count = export(store, command.paths[0], members, command.columns)
     console.print(f"{counted(count, 'run')} written to {command.paths[0]}", soft_wrap=True, markup=False)
 

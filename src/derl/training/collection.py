@@ -9,8 +9,8 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PRNGKeyArray, Shaped
 
 from derl.agents.returns import unrolled
-from derl.core.types import Rollout
-from derl.envs.base import AnyEnvironment
+from derl.core.types import Discrete, Rollout, Spec
+from derl.envs.base import AnyEnvironment, Step
 
 Policy = Callable[..., Float[Array, "E A"]]
 """Log-probabilities of the actions, up to a constant, for a batch of observations; if a collector has a
@@ -36,8 +36,26 @@ def start_collector(env: AnyEnvironment, key: PRNGKeyArray, num_envs: int, mixes
     """All environments at the start of an episode."""
     reset_key = apart_from_draws(key) if mixes else key
     env_state, obs = jax.vmap(env.reset)(jax.random.split(reset_key, num_envs))
+    obs = as_declared(env.spec, obs)
     mixture_draw = jax.random.uniform(jax.random.fold_in(key, 1), (num_envs,)) if mixes else None
     return Collector(env_state, obs, jnp.zeros(num_envs), jnp.asarray(0, jnp.int32), jnp.zeros(2), mixture_draw)
+
+
+def as_declared(spec: Spec, obs: Shaped[Array, "..."]) -> Shaped[Array, "..."]:
+    """An observation as its space has it: integers of 32 bits, or floats. An environment may give smaller ones."""
+    return obs.astype(jnp.int32 if isinstance(spec.observation, Discrete) else jnp.float32)
+
+
+def checked_step(spec: Spec, answer: Step) -> Step:
+    """What a step gives, as everything that learns expects it.
+
+    An environment that does not say that it truncates has episodes that end: what a value at a truncation would be
+    bootstrapped from is not kept for it.
+    """
+    terminated, truncated = answer.terminated.astype(bool), answer.truncated.astype(bool)
+    if not spec.truncates:
+        terminated, truncated = terminated | truncated, jnp.zeros_like(truncated)
+    return Step(as_declared(spec, answer.obs), answer.reward.astype(jnp.float32), terminated, truncated)
 
 
 def apart_from_draws(key: PRNGKeyArray) -> PRNGKeyArray:
@@ -81,13 +99,16 @@ def collect(
         logits = policy(obs) if mixture_draw is None else policy(obs, mixture_draw)
         action = sample_actions(logits, gumbel)
         next_state, answer = jax.vmap(env.step)(step_keys, env_state, action)
+        answer = checked_step(env.spec, answer)
         done = answer.terminated | answer.truncated
         episode_return = episode_return + answer.reward
         if mixture_draw is not None:
             drawn = jax.vmap(lambda k: jax.random.uniform(jax.random.fold_in(k, 1)))(reset_keys)
             mixture_draw = jnp.where(done, drawn, mixture_draw)
             reset_keys = jax.vmap(apart_from_draws)(reset_keys)
-        next_state, next_obs = choose(done, jax.vmap(env.restart)(reset_keys, next_state), (next_state, answer.obs))
+        fresh_state, fresh_obs = jax.vmap(env.restart)(reset_keys, next_state)
+        fresh = (fresh_state, as_declared(env.spec, fresh_obs))
+        next_state, next_obs = choose(done, fresh, (next_state, answer.obs))
         carry = (next_state, next_obs, jnp.where(done, 0.0, episode_return), mixture_draw)
         return carry, (obs, action, answer, logits, episode_return)
 

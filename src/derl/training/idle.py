@@ -11,6 +11,7 @@ from typing import Any
 from derl.agents.base import AnyAgent, Role
 from derl.bonuses import NoBonus
 from derl.core.errors import DerlError
+from derl.core.types import Spec
 from derl.training.settings import settings_of
 
 
@@ -20,7 +21,7 @@ def idle_settings(config: Any) -> dict[str, dict[str, str]]:
     found: dict[str, dict[str, str]] = {
         "": {},
         "explorer": config.explorer.idle(role_of(config, "explorer")),
-        "bonus": config.bonus.idle(config.make_env().spec, config.num_envs),
+        "bonus": config.bonus.idle(seen_by_bonus(config), config.num_envs),
         "exploiter": {} if alone else config.exploiter.idle(role_of(config, "exploiter")),
         "decoupling": config.decoupling.idle(alone),
         "protocol": config.protocol.idle(),
@@ -35,10 +36,20 @@ def idle_settings(config: Any) -> dict[str, dict[str, str]]:
     return found
 
 
+def seen_by_bonus(config: Any) -> Spec:
+    """The environment as the bonus sees it."""
+    algorithm = config.algorithm()
+    return algorithm.agent_spec if algorithm.normalised_bonus else algorithm.env.spec
+
+
 def role_of(config: Any, seat: str) -> Role:
     """What the agent in a seat is there for."""
     exploits, decoupling = seat == "exploiter", config.decoupling
     others_act = exploits or (config.exploiter is not None and decoupling.mixture != 0)
+    if not exploits and config.explorer.needs_behaviour:
+        # From its second update on a rollout an explorer is not who it was when it acted.
+        length = config.explorer.rollout_length or config.make_env().max_episode_steps
+        others_act |= config.explorer.updates(length * config.num_envs) > 1
     return Role(exploits, others_act, constrained=getattr(decoupling, f"alpha_{seat}") != 0)
 
 

@@ -5,7 +5,7 @@
 """
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
 
@@ -17,6 +17,7 @@ from jaxtyping import Array, Float, PRNGKeyArray, Shaped
 from derl.agents.base import AnyAgent, Clock, Constraint, Experience, Metrics, learn_if
 from derl.bonuses.base import AnyBonus, CurrentBonus
 from derl.bonuses.normalise import normalise, running_size
+from derl.core.errors import DerlError
 from derl.core.running import Moments
 from derl.core.types import Discrete, Rollout, Spec
 from derl.training.algorithm import Algorithm
@@ -87,6 +88,7 @@ def iterate(algorithm: Algorithm, state: RunState, clock: Clock) -> tuple[RunSta
     metrics |= {f"explorer_{name}": value for name, value in explorer_metrics.items()}
     if algorithm.exploiter is not None:
         state, exploiter_metrics = update_exploiter(algorithm, state, keys[1], clock, exploit)
+        check_metrics(exploiter_metrics, metrics)
         metrics |= exploiter_metrics
     return state, metrics
 
@@ -117,8 +119,9 @@ def to_explore(
     log_mu: Float[Array, "T E A"],
 ) -> Experience:
     """What the explorer learns from: its rollout with r^e + lambda r^i, or with r^e and how to compute r^i anew."""
-    # In a mixture it was not the explorer alone that acted.
-    who = log_mu if algorithm.mixes and algorithm.explorer.needs_behaviour else None
+    # In a mixture it was not the explorer alone that acted; and from its second update on it is not who it was.
+    others = algorithm.mixes or algorithm.explorer.updates(algorithm.steps_per_iteration) > 1
+    who = log_mu if others and algorithm.explorer.needs_behaviour else None
     if not algorithm.explorer.recomputes:
         return Experience(rollout.with_reward(explorer_rewards(algorithm, rollout.reward, r_i)), who)
     weight = bonus_weight(algorithm) / running_size(algorithm.bonus.normalise, state.bonus_scale)
@@ -245,9 +248,21 @@ def step_run(algorithm: Algorithm, state: RunState, clock: Clock) -> RunState:
     return eqx.tree_at(lambda s: (s.totals, s.failed_at), state, (state.totals + values, failed_at))
 
 
+RESERVED = ("run", "seed", "evaluation", "steps", "episodes", "return", "return_std", "failed_at", "failed_at_step")
+RESERVED += ("explorer_return", "coverage")
+"""Columns of results that are nobody's metrics."""
+
+
+def check_metrics(names: Iterable[str], taken: Iterable[str]) -> None:
+    """Raise if an agent or a bonus calls a metric as something else in the results is called."""
+    for name in sorted({*names} & {*taken}):
+        raise DerlError(f"a metric called {name!r} would hide the results' own column of that name; call it otherwise")
+
+
 def metric_names(algorithm: Algorithm) -> tuple[str, ...]:
     """The metrics an iteration gives, in the order of a run's totals."""
     shapes = jax.eval_shape(lambda: iterate(algorithm, blank_run(algorithm, jax.random.key(0)), jnp.asarray(0)))
+    check_metrics(shapes[1], RESERVED)
     return tuple(sorted(shapes[1]))
 
 

@@ -143,7 +143,7 @@ def _evaluate(
     seat: str,
 ) -> tuple[Float[Array, "P episodes"], Moments | None]:
     def one(a, s):
-        # A stream of its own (the clock never reaches these numbers), so that evaluating changes nothing in training.
+        # A stream of its own, folded from the run's key where training's are not, so that evaluating changes nothing.
         key = jax.random.fold_in(jax.random.fold_in(s.key, 2**31 - 1), index)
         return evaluate(a, s, key, clock, episodes=episodes, greedy=greedy, seat=seat)  # pyright: ignore
 

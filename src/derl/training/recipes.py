@@ -161,26 +161,26 @@ def with_parts(
 ) -> Config:
     """A configuration with other parts: objects, or the names of kinds, which come with their recipes' settings.
 
-    None leaves a part as it is; the exploiter "none" leaves it out.
+    None leaves a part as it is, and so does the name of the kind it has; the exploiter "none" leaves it out.
     """
-    before, hallway, kinds = config, isinstance(config.make_env(), Hallway), _kinds(config)
-    if explorer is not None:
-        made = agent_of(explorer, hallway) if isinstance(explorer, str) else explorer
+    before, hallway = config, isinstance(config.make_env(), Hallway)
+    given = {seat: agent for seat, agent in (("explorer", explorer), ("exploiter", exploiter)) if agent is not None}
+    config = replace(config, **{seat: _agent_for(config, seat, agent, hallway) for seat, agent in given.items()})
+    if type(config.explorer) is not type(before.explorer):
         # Only a policy that samples can be asked after its update: a greedy one may give what it did no chance at all.
-        # And the paper's order of steps is that of its own DePPO alone.
-        decoupling = replace(config.decoupling, denominator="collected", stale_segments=False)
-        config = replace(config, explorer=made, decoupling=decoupling)
-    if exploiter is not None:
-        known = None if exploiter == "none" else exploiter
-        made = agent_of(known, hallway, exploits=True) if isinstance(known, str) else known
-        config = replace(config, exploiter=made, decoupling=replace(config.decoupling, stale_segments=False))
-        if made is None:
-            config = replace(config, decoupling=Decoupling())
-    if bonus is not None:
+        config = replace(config, decoupling=replace(config.decoupling, denominator="collected"))
+    if _kinds(config) != _kinds(before):
+        # The paper's order of steps is that of its own DePPO alone.
+        decoupling = Decoupling() if config.exploiter is None else replace(config.decoupling, stale_segments=False)
+        config = replace(config, decoupling=decoupling)
+    if isinstance(bonus, str) and type(make_bonus(bonus)) is type(config.bonus):
+        bonus = None
+    elif bonus is not None:
         # Not every bonus can make do with vectors.
-        config = replace(config, bonus_observations="raw")
+        sees = config.bonus_observations if type(bonus) is type(config.bonus) else "raw"
+        config = replace(config, bonus_observations=sees)
         config = with_bonus(config, bonus, hallway) if isinstance(bonus, str) else replace(config, bonus=bonus)
-    named = [seat for seat, part in (("explorer", explorer), ("exploiter", exploiter)) if isinstance(part, str)]
+    named = [s for s, part in given.items() if isinstance(part, str) and getattr(config, s) is not getattr(before, s)]
     config = as_in_seats(config, named)
     parts = {seat: getattr(config, seat) for seat in named}
     if isinstance(bonus, str):
@@ -188,7 +188,17 @@ def with_parts(
         parts |= {"bonus": config.bonus} | ({} if config.explorer == before.explorer else {"explorer": config.explorer})
     config = replace(config, origin={**config.origin, **parts})
     # It is not that recipe any more if a part is of another kind.
-    return config if kinds == _kinds(config) else replace(config, recipe=CUSTOM)
+    return config if _kinds(before) == _kinds(config) else replace(config, recipe=CUSTOM)
+
+
+def _agent_for(config: Config, seat: str, agent: AnyAgent | str, hallway: bool) -> AnyAgent | None:
+    """What was asked for in a seat: the present agent, if that is of the kind that was named."""
+    if not isinstance(agent, str):
+        return agent
+    if seat == "exploiter" and agent == "none":
+        return None
+    made, present = agent_of(agent, hallway, exploits=seat == "exploiter"), getattr(config, seat)
+    return present if type(made) is type(present) else made
 
 
 def as_in_seats(config: Config, seats: Iterable[str]) -> Config:
