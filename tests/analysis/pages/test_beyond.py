@@ -6,7 +6,6 @@ import pytest
 
 from analysis.made_up import frame_of
 from derl.analysis.figures.beyond import (
-    MAXIMA,
     best_published,
     changed,
     curves_figure,
@@ -18,6 +17,7 @@ from derl.analysis.figures.beyond import (
 )
 from derl.analysis.measures.frames import Results
 from derl.analysis.pages.beyond import write_beyond
+from derl.analysis.published.runs_behind import MAXIMA
 from derl.experiments.beyond import ABLATION_TASKS, ABLATIONS, CHANCE, DEEP, EARLY, HOLDING, UNHELD
 from derl.experiments.cases import Case
 from derl.experiments.reference import reference_speed

@@ -3,7 +3,7 @@
 from analysis.made_up import frame_of
 from derl.analysis.measures.frames import Results
 from derl.analysis.pages.variants import variants_table
-from derl.experiments.cases import Case
+from derl.experiments.cases import Case, normal_form
 
 
 def test_variants_stand_beside_the_published_number():
@@ -32,8 +32,8 @@ def test_a_column_may_be_made_otherwise_for_each_recipe():
         frame_of(
             {
                 Case.of("ppo-ride", "Hallway-10-0"): [[-0.1] * 100] * 5,
-                # A sweep's results are called as its file has them.
-                Case.of("ppo-count", "Hallway-10-0", written): [[0.3] * 100] * 5,
+                # As results are called when they are read: without what the recipe does anyway.
+                normal_form("ppo-count", "Hallway-10-0", written): [[0.3] * 100] * 5,
             }
         )
     )

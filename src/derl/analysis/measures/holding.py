@@ -108,8 +108,8 @@ def _holding(case: Case, optimum: float, group: pl.DataFrame) -> Holding:
     stable = [episode(stable_from(run)) for run in optimal]
     tail = returns[:, -max(1, returns.shape[1] // 10) :]
     # Of runs that were taken in without their time it is 0.
-    timed = group.filter(pl.col("seconds") > 0)["seconds"] if "seconds" in group.columns else ()
-    seconds = float(np.mean(timed)) if len(timed) else None
+    timed = group.filter(pl.col("seconds") > 0)["seconds"].to_numpy() if "seconds" in group.columns else np.zeros(0)
+    seconds = float(timed.mean()) if len(timed) else None
     return Holding(
         case,
         optimum,
