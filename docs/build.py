@@ -46,10 +46,13 @@ PPO = ("ppo", "ppo-count", "ppo-hash-count", "ppo-icm", "ppo-rnd", "ppo-ride")
 COUNTED: dict[str, Setting] = {"bonus.counts": "state"}
 
 
+IN_HALLWAY = [*((recipe, "Hallway-10-0") for recipe in PPO), ("ppo-icm", "Hallway-10-10"), ("ppo-icm", "Hallway-20-20")]
+
+
 def but_ride(**changes: Setting) -> list[dict[str, Setting]]:
-    """Changes of PPO's rows, in which RIDE counts: that it does not goes with normalised observations alone."""
+    """Changes of PPO in Hallway, in which RIDE counts: that it does not goes with normalised observations alone."""
     dotted = {name.replace("__", "."): value for name, value in changes.items()}
-    return [dotted | (COUNTED if recipe == "ppo-ride" else {}) for recipe in PPO]
+    return [dotted | (COUNTED if recipe == "ppo-ride" else {}) for recipe, _ in IN_HALLWAY]
 
 
 VARIANTS = {
@@ -58,7 +61,7 @@ VARIANTS = {
         {"greedy": [AS_IT_IS], "sampled": [{"protocol.evaluation": "sampled"}]},
     ),
     ("algorithms/ppo.md", "normalised"): (
-        [(recipe, "Hallway-10-0") for recipe in PPO],
+        IN_HALLWAY,
         {
             "nothing normalised": but_ride(normalise_observations=False, normalise_rewards=False),
             "for the agent alone": but_ride(bonus_observations="raw", protocol__evaluation_statistics="training"),
