@@ -3,15 +3,13 @@
 from datetime import date
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from derl.bonuses import RND
 from derl.cli.reproduce import Reproduce, is_shorter
 from derl.core.errors import DerlError
 from derl.envs.registry import PAPER_TASKS
 from derl.experiments.builtin import EXPERIMENTS, experiment, quick
-from derl.experiments.cases import Case, case_of, normal_form, parse_setting, setting_text
+from derl.experiments.cases import Case, normal_form
 from derl.experiments.experiment import Experiment, Part, from_data, product, read_experiment
 from derl.experiments.grids import GRIDS, best_configuration, grid_cases, papers_choice, unlike_the_recipe
 from derl.experiments.identity import config_key
@@ -132,28 +130,6 @@ def test_a_file_may_begin_with_a_mark(tmp_path):
     """As some editors write it."""
     (tmp_path / "x.toml").write_text('tasks = ["DeepSea-5"]\nrecipes = ["a2c"]\n', encoding="utf-8-sig")
     assert read_experiment(tmp_path / "x.toml").cases == (Case.of("a2c", "DeepSea-5"),)
-
-
-def test_settings_survive_being_text():
-    changes = {"bonus.scale": 0.01, "explorer_reward": "intrinsic", "normalise_rewards": True, "bonus.increment": 1e-9}
-    changes |= {"explorer.hidden": (64, 32), "exploiter.hidden": (8,), "bonus.scale": 0.1000001}
-    assert parse_setting(setting_text(changes)) == changes
-    case = Case.of("a2c-count", "DeepSea-5", changes)
-    assert case_of("a2c-count", "DeepSea-5", case.setting) == case
-
-
-@given(
-    st.text(max_size=12) | st.sampled_from(["8x8", "7", "true", "nan", "1e3", "a, b=2", '"', 'x"', "\\u0022", "", " "])
-)
-def test_text_survives_whatever_it_looks_like(text):
-    """A layout called 8x8 is not the sizes of two layers."""
-    changes = {"env_options.layout": text, "zero": 0.0}
-    assert parse_setting(setting_text(changes)) == changes
-
-
-def test_quotes_that_do_not_end_are_refused():
-    with pytest.raises(DerlError, match="begins with a quote"):
-        parse_setting('env_options.layout="8x8, bonus.scale=1')
 
 
 def test_grids_have_the_names_of_the_store():

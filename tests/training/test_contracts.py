@@ -52,9 +52,12 @@ class Timer(Environment):
         return state, Step(self.look(state), jnp.where(action == 1, 1, 0), jnp.asarray(False), state >= 3)
 
 
+def at_random(obs):
+    return jnp.zeros((len(obs), 2))
+
+
 def rollout_of(env: Timer):
-    policy = lambda obs: jnp.zeros((2, 2))  # noqa: E731
-    return collect(env, policy, start_collector(env, KEY, 2), KEY, KEY, 6)[1]
+    return collect(env, at_random, start_collector(env, KEY, 2), KEY, KEY, 6)[1]
 
 
 def test_truncations_that_were_not_announced_are_ends():
@@ -130,8 +133,7 @@ def explored(config: Config):
     """What the explorer of a configuration learns from: who it is told has acted."""
     algorithm = config.algorithm()
     state = init_run(algorithm, KEY)
-    policy = lambda obs: jnp.zeros((4, 2))  # noqa: E731
-    _, rollout, log_mu = collect(algorithm.env, policy, state.collector, KEY, KEY, algorithm.rollout_length)
+    _, rollout, log_mu = collect(algorithm.env, at_random, state.collector, KEY, KEY, algorithm.rollout_length)
     return to_explore(algorithm, state, rollout, jnp.zeros_like(rollout.reward), log_mu).behaviour
 
 
