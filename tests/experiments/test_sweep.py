@@ -195,6 +195,7 @@ def test_a_job_that_kills_its_worker_is_reported_and_the_rest_goes_on(tmp_path, 
         "    if job.members[0].case.task == 'DeepSea-3':\n        os._exit(9)\n    old(store, job, *args)\n"
         "worker.execute = execute\n"
     )
+    monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     data = {"tasks": ["DeepSea-3", "DeepSea-4"], "recipes": ["a2c"], "seeds": 1}
     whole = from_data({**data, "protocol": {"episodes": 50, "evaluate_every": 50}}, "deadly")
@@ -284,6 +285,7 @@ def test_runs_that_two_sweeps_have_begun_are_gone_on_with_once(tmp_path):
 @pytest.mark.slow
 def test_a_users_prints_do_not_disturb_the_sweep(tmp_path, monkeypatch):
     (tmp_path / "noisy.py").write_text("print(1)\nprint('.', end='')\n")
+    monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     assert Sweep(experiment(50), tmp_path / "store", workers=1, modules=["noisy"]).run() == {}
 
@@ -298,6 +300,7 @@ def test_a_population_that_cannot_be_trained_together_is_tried_one_by_one(tmp_pa
         "    old(store, job, *args)\n"
         "worker.execute = execute\n"
     )
+    monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     assert Sweep(experiment(50), tmp_path / "store", workers=1, modules=["lonely"]).run() == {}
     assert len(Store(tmp_path / "store").keys()) == 2
