@@ -66,9 +66,9 @@ class Policy:
             )
             flat = obs.reshape(-1, space.size)
             index = np.where(flat.any(1), flat.argmax(1), space.size).astype(np.int32)
-            # One observation may come as it is, or as a batch of one; a grid of one row is not a batch.
-            batched = obs.size == space.size and obs.shape[:1] == (1,) and obs.shape != self.env.grid_shape
-            return index[0] if obs.size == space.size and not (batched and obs.ndim > 1) else index
+            # One observation may come as it is, or as a batch of one; a grid of one row is no batch.
+            batch_of_one = obs.ndim > 1 and obs.shape[0] == 1 and obs.shape != self.env.grid_shape
+            return index if obs.size > space.size or batch_of_one else index[0]
         ending = obs.shape[obs.ndim - len(space.shape) :]
         require(ending == space.shape, f"an observation has shape {space.shape}, this one {obs.shape}")
         return obs.astype(np.float32)
