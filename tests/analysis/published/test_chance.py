@@ -9,7 +9,7 @@ import pytest
 from analysis.made_up import frame_of
 from derl.analysis.pages.reproduction import expected_by_luck, luck_alone
 from derl.analysis.published.chance import chance_of_difference
-from derl.analysis.published.ours import interval_of_five
+from derl.analysis.published.ours import interval_of_draws
 from derl.analysis.published.verdicts import verdict_frame, verdicts
 from derl.experiments.cases import Case
 from derl.experiments.paper import cells
@@ -27,7 +27,7 @@ def test_coins():
     """Two of five runs at 1: with k of ours and m of theirs the rule decides, and both are binomial."""
     exact, binomial = 0.0, np.array([math.comb(5, k) * 0.4**k * 0.6 ** (5 - k) for k in range(6)])
     for k in range(6):
-        low, high = interval_of_five(returns_of(*[1.0] * k, *[0.0] * (5 - k)), "average")
+        low, high = interval_of_draws(returns_of(*[1.0] * k, *[0.0] * (5 - k)), "average")
         outside = [m for m in range(6) if not low - 0.02 <= m / 5 <= high + 0.02]
         exact += binomial[k] * binomial[outside].sum()
     assert 0.02 < exact < 0.3

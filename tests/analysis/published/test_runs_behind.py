@@ -7,13 +7,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from analysis.made_up import frame_of
+from derl.analysis.published.ours import chance_of_reaching
+from derl.analysis.published.reasons import reasons_for
 from derl.analysis.published.runs_behind import (
     can_be_of,
     impossible_pair,
     largest_deviation,
     maxima_below_averages,
     not_of_five_runs,
+    possible_numbers_of_runs,
 )
+from derl.analysis.published.verdicts import verdicts
+from derl.experiments.cases import Case
 from derl.experiments.paper import Cell, cells, published
 
 LOW, HIGH = -0.01, 0.99
@@ -87,3 +93,44 @@ def test_maxima_below_their_own_average():
     assert impossible_pair(first.average) == impossible_pair(first.maximum) == first
     assert impossible_pair(cells()[0]) is None
     assert "an average of 0.67 and a maximum of 0.57" in first.text
+
+
+def test_runs_explain_a_number_with_as_many_as_it_can_be_of():
+    """DePPO ICM in DeepSea-14 is published as 0.37, with a maximum of 0.66 +- 0.47: two of three runs, not of five.
+
+    Of further runs one in five learns to 0.56 in the mean, which makes 0.37 of two in three, and 0.34 of three in five.
+    """
+    case = Case.of("deppo-icm", "DeepSea-14")
+    numbers = [c for c in cells() if c.case == case and c.table in ("tab:mean_returns", "tab:deepsea_max_returns")]
+    assert [(c.statistic, c.mean, c.std) for c in numbers] == [("average", 0.37, 0.17), ("maximum", 0.66, 0.47)]
+    assert [possible_numbers_of_runs(c) for c in numbers] == [(3, 6, 9, 12)] * 2
+    learns, fails = [0.0] * 43 + [0.99] * 57, [0.0] * 100
+    frame = frame_of({case: [fails] * 5 + [learns, fails, fails, fails, fails] * 2})
+    for verdict in verdicts(frame, numbers):
+        luck = next(e for e in verdict.explanations if "luck" in e.name)
+        assert (verdict.outcome, luck.standing, luck.evidence.drawn) == ("differs", "explained", 3)
+        # Two of three or more: 3 * 0.2^2 * 0.8 + 0.2^3.
+        assert luck.evidence.chance == pytest.approx(0.104)
+        assert "three of them 0.00 to" in str(luck.evidence)
+        assert "10 % of samples of three are as far off" in str(luck.evidence)
+    # The same numbers of five runs are nobody's luck: three learners of five are in fewer than 6 % of samples.
+    assert chance_of_reaching(np.array([learns, fails, fails, fails, fails]), "maximum", 0.59) == pytest.approx(0.05792)
+
+
+def test_an_option_too_is_asked_for_as_many_runs_as_a_number_can_be_of():
+    case = Case.of("deppo-icm", "DeepSea-14")
+    numbers = [c for c in cells() if c.case == case and c.table in ("tab:mean_returns", "tab:deepsea_max_returns")]
+    option = next(r for r in reasons_for(numbers[0]) if "coefficients" in r.name).test(case)
+    learns, fails = [0.0] * 43 + [0.99] * 57, [0.0] * 100
+    frame = frame_of({case: [fails] * 15, option: [learns] * 9 + [fails]})
+    for verdict in verdicts(frame, numbers):
+        found = verdict.explanations[0]
+        # Two of three learn in a quarter of samples, four of six in one of fifty.
+        assert (found.standing, found.evidence.drawn) == ("explained", 3)
+        assert "coefficients" in found.name
+
+
+def test_what_can_be_of_five_runs_is_taken_for_five():
+    average = published("tab:mean_returns", "a2c-count", "DeepSea-10")
+    assert average is not None
+    assert possible_numbers_of_runs(average) == (5,)

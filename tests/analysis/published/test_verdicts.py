@@ -10,7 +10,7 @@ import pytest
 from analysis.made_up import frame_of, like_the_paper
 from derl.analysis.measures.statistics import bootstrap_interval, bootstrap_means, interval_of
 from derl.analysis.published.explanations import standing_of, why
-from derl.analysis.published.ours import chance_of_reaching, changes, interval_of_five, widest_interval_of_five
+from derl.analysis.published.ours import chance_of_reaching, changes, interval_of_draws, widest_interval
 from derl.analysis.published.reasons import REASONS, reasons_for
 from derl.analysis.published.verdicts import count_outcomes, count_standings, verdict_frame, verdicts
 from derl.experiments.cases import Case, check_case
@@ -30,19 +30,19 @@ def runs(*levels: float, case: Case = A2C, evaluations: int = 100) -> pl.DataFra
 
 def test_with_five_runs_the_interval_is_the_plain_bootstrap():
     returns = np.random.default_rng(0).normal(size=(5, 20))
-    np.testing.assert_allclose(interval_of_five(returns, "average"), bootstrap_interval(returns.mean(1)), atol=0.06)
+    np.testing.assert_allclose(interval_of_draws(returns, "average"), bootstrap_interval(returns.mean(1)), atol=0.06)
     maxima = bootstrap_means(returns).max(1)
-    np.testing.assert_allclose(interval_of_five(returns, "maximum"), interval_of(maxima), atol=0.06)
+    np.testing.assert_allclose(interval_of_draws(returns, "maximum"), interval_of(maxima), atol=0.06)
 
 
 def test_two_kinds_of_runs():
     # Of five runs drawn from 0 and 1 none is a 1 in one of 32 cases, which is more than 2.5 %; all are as often.
-    np.testing.assert_array_equal(interval_of_five(np.array([[0.0], [1.0]]), "average"), [0, 1])
+    np.testing.assert_array_equal(interval_of_draws(np.array([[0.0], [1.0]]), "average"), [0, 1])
     # Of 0 and three 1s: five 0s never; one 1 in 1.5 %, so that the lower end is at two.
-    np.testing.assert_allclose(interval_of_five(np.array([[0.0], [1.0], [1.0], [1.0]]), "average"), [0.4, 1])
+    np.testing.assert_allclose(interval_of_draws(np.array([[0.0], [1.0], [1.0], [1.0]]), "average"), [0.4, 1])
     # It is always five that are drawn: with fifty runs the interval does not shrink.
     many = np.repeat([[0.0], [1.0]], 25, axis=0)
-    np.testing.assert_array_equal(interval_of_five(many, "average"), [0, 1])
+    np.testing.assert_array_equal(interval_of_draws(many, "average"), [0, 1])
 
 
 @pytest.mark.parametrize(
@@ -182,7 +182,7 @@ def test_options_that_do_nothing_seldom_explain():
     rng, differing, explained = np.random.default_rng(0), 0, 0
     for chance in np.repeat([0.4, 0.6, 0.8], 150):
         published, ours, option = ((rng.random((5, 1)) < chance) * 1.0 for _ in range(3))
-        low, high = (float(x) for x in interval_of_five(ours, "average"))
+        low, high = (float(x) for x in interval_of_draws(ours, "average"))
         if not low <= published.mean() <= high:
             differing += 1
             explained += bool(changes(ours, option, "average"))
@@ -307,7 +307,7 @@ def test_runs_that_are_all_alike_do_not_refute_luck():
     assert luck(0.6, 10) == "tested, not the reason"
 
 
-def test_the_widest_interval_of_five_is_that_of_the_urn():
+def test_the_widest_interval_is_that_of_the_urn():
     """Of n runs that all fail, k of five further ones succeed with the probabilities of Polya's urn."""
     failed, succeed = np.zeros((3, 4)), {}
     for k in range(6):
@@ -317,7 +317,7 @@ def test_the_widest_interval_of_five_is_that_of_the_urn():
     assert sum(succeed.values()) == pytest.approx(1)
     # More than 2.5 % have four successes or more, fewer have five.
     assert succeed[5] < 0.025 < succeed[4] + succeed[5]
-    low, high = widest_interval_of_five(failed, "average", 0.0, 1.0)
+    low, high = widest_interval(failed, "average", 0.0, 1.0)
     assert (float(low), float(high)) == (0.0, pytest.approx(0.8))
 
 
@@ -391,7 +391,7 @@ def test_how_strict_the_rule_is():
         hits = []
         for _ in range(800):
             ours, theirs = rng.normal(0, 1, (count, 1)), rng.normal(0, 1, 5).mean()
-            interval = interval_of_five(ours, "average")
+            interval = interval_of_draws(ours, "average")
             hits.append(interval.low <= theirs <= interval.high)
         assert low < np.mean(hits) < high
 

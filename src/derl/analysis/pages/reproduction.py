@@ -15,7 +15,7 @@ from derl.analysis.pages.tables import LEGEND, grid_of, markdown, number, plain_
 from derl.analysis.published.cautions import cautions
 from derl.analysis.published.counted import counted_reasons
 from derl.analysis.published.explanations import STANDINGS, why
-from derl.analysis.published.runs_behind import contradictions, maxima_below_averages
+from derl.analysis.published.runs_behind import SMALLEST, contradictions, maxima_below_averages
 from derl.analysis.published.tables import TABLES, PaperTable, table_of
 from derl.analysis.published.verdicts import (
     Verdict,
@@ -210,7 +210,11 @@ def _reasons_table(judged: Sequence[Verdict]) -> str:
 def _contradictions_table() -> str:
     rows = []
     for c in contradictions().values():
-        runs = f"{', '.join(map(str, c.possible[:4]))}, ..." if len(c.possible) > 4 else ", ".join(map(str, c.possible))
+        runs = (
+            f"{', '.join(map(str, c.possible[:SMALLEST]))}, ..."
+            if len(c.possible) > SMALLEST
+            else ", ".join(map(str, c.possible))
+        )
         rows.append((c.maximum.row, c.maximum.column, number(c.maximum.mean, c.maximum.std), f"{c.most:.2f}", runs))
     head = ("", "", "published maximum", "largest deviation of five runs", "possible numbers of runs")
     return markdown_table("llrrr", head, rows)

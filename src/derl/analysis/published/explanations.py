@@ -17,12 +17,16 @@ STANDINGS: dict[Standing, str] = {
     "the same runs (of an average their maximum), and it changes ours: its mean lies outside our interval, by more "
     "than seeds would make (a permutation test over all runs, 5 %). Or the paper has another number for the same "
     "setting, and ours agrees with that. Or it can be luck: both numbers lie within the 95 % intervals of five "
-    "further runs",
+    "further runs. A published number that cannot be of five runs is compared with as many as it can be of (the four "
+    "smallest numbers; one has to make both)",
     "possible": "there is a reason whose option has not been run, or in too few runs to tell",
     "refuted": "every reason that has an option was tested, and none explains it",
     "none": "there is no reason that could be tested",
 }
 """How well a difference is explained, best first, and what that means."""
+
+
+WORDS = {2: "two", 3: "three", 4: "four", 5: "five", 6: "six", 7: "seven", 8: "eight", 9: "nine", 10: "ten"}
 
 
 class Evidence(NamedTuple):
@@ -31,16 +35,21 @@ class Evidence(NamedTuple):
     runs: int
     value: float
     low: float
-    """The 95 % interval of the same number of five such runs."""
+    """The 95 % interval of the same number of as many such runs as the published one is of."""
     high: float
     chance: float | None = None
-    """Of further seeds: how probably five of them are as far off as the published number."""
+    """Of further seeds: how probably so many of them are as far off as the published number."""
+    drawn: int = 5
+    """How many that is: five, unless the published number cannot be of five."""
 
     def __str__(self) -> str:
         runs = f"{self.runs} {'run' if self.runs == 1 else 'runs'}: {signed(self.value)}"
         low, high = signed(self.low), signed(self.high)
-        words = runs if low == high else f"{runs}, five of them {low} to {high}"
-        return words if self.chance is None else f"{words}; {_percent(self.chance)} of samples of five are as far off"
+        drawn = WORDS.get(self.drawn, str(self.drawn))
+        words = runs if low == high else f"{runs}, {drawn} of them {low} to {high}"
+        return (
+            words if self.chance is None else f"{words}; {_percent(self.chance)} of samples of {drawn} are as far off"
+        )
 
 
 def _percent(share: float) -> str:

@@ -62,8 +62,9 @@ def our_numbers(
     wanted: Iterable[tuple[Case, Statistic]],
     evaluations: int = EVALUATIONS,
     runs: int | None = None,
+    drawn: int = DRAWN,
 ) -> OurNumbers:
-    """Ours for every case and statistic that has finished runs, with the interval of the mean of five.
+    """Ours for every case and statistic that has finished runs, with the interval of the mean of five, or of `drawn`.
 
     Of so many `runs`, those with the first seeds; by default of all.
     """
@@ -74,42 +75,46 @@ def our_numbers(
         returns = None if seen[case] is None else seen[case][:runs]
         if returns is None or not np.isfinite(returns).any():
             continue
-        found[case, statistic] = number_from(returns, statistic)
+        found[case, statistic] = number_from(returns, statistic, drawn)
     return found
 
 
-def number_from(returns: Float[np.ndarray, "runs evaluations"], statistic: Statistic) -> Ours:
-    """The number that some runs make."""
+def number_from(returns: Float[np.ndarray, "runs evaluations"], statistic: Statistic, drawn: int = DRAWN) -> Ours:
+    """The number that some runs make, with the interval of so many of them."""
     score = average_return(returns) if statistic == "average" else maximum_return(returns)
-    return Ours(score, interval_of_five(returns, statistic), len(returns))
+    return Ours(score, interval_of_draws(returns, statistic, drawn), len(returns))
 
 
-def interval_of_five(returns: Float[np.ndarray, "runs evaluations"], statistic: Statistic) -> Interval:
-    """The 95 % bootstrap interval of the statistic of five runs drawn from ours.
+def interval_of_draws(
+    returns: Float[np.ndarray, "runs evaluations"], statistic: Statistic, drawn: int = DRAWN
+) -> Interval:
+    """The 95 % bootstrap interval of the statistic of five runs drawn from ours, or of another number of them.
 
     Five runs can be drawn from five in only 126 ways that matter. Each is worked out once and counts as often as it was
     drawn, which makes hundreds of intervals a matter of a second.
     """
     returns = sound_runs(returns)
-    ways, times = ways_of_drawing(len(returns), DRAWN)
+    ways, times = ways_of_drawing(len(returns), drawn)
     curves = means_of(ways, returns)
     return repeated_interval(_statistic_of(curves, statistic), times)
 
 
-def chance_of_reaching(returns: Float[np.ndarray, "runs evaluations"], statistic: Statistic, published: float) -> float:
-    """How probably five runs drawn from these have a number that is as far off as the published one, or further, on the
-    same side of what they have in the mean; published numbers have two digits."""
-    ways, times = ways_of_drawing(len(returns), DRAWN)
-    drawn = _statistic_of(means_of(ways, returns), statistic)
+def chance_of_reaching(
+    returns: Float[np.ndarray, "runs evaluations"], statistic: Statistic, published: float, drawn: int = DRAWN
+) -> float:
+    """How probably so many runs drawn from these have a number that is as far off as the published one, or further, on
+    the same side of what they have in the mean; published numbers have two digits."""
+    ways, times = ways_of_drawing(len(returns), drawn)
+    made = _statistic_of(means_of(ways, returns), statistic)
     above = published >= number_from(returns, statistic).score.value
-    beyond = drawn >= published - ROUNDING if above else drawn <= published + ROUNDING
+    beyond = made >= published - ROUNDING if above else made <= published + ROUNDING
     return float(times @ beyond / times.sum())
 
 
-def widest_interval_of_five(
-    returns: Float[np.ndarray, "runs evaluations"], statistic: Statistic, low: float, high: float
+def widest_interval(
+    returns: Float[np.ndarray, "runs evaluations"], statistic: Statistic, low: float, high: float, drawn: int = DRAWN
 ) -> Interval:
-    """The 95 % interval of the statistic of five further runs by Laplace's rule of succession.
+    """The 95 % interval of the statistic of so many further runs by Laplace's rule of succession.
 
     Runs drawn from ours are never like none of them, and where all of ours are alike the bootstrap's interval has no
     width at all. Here one run at the lowest return and one at the best are added to ours, and a run that was drawn goes
@@ -123,7 +128,7 @@ def widest_interval_of_five(
     urn = np.concatenate([returns, ends])
     rng = np.random.default_rng(0)
     shares = rng.dirichlet(np.ones(len(urn)), SAMPLES)
-    ways = rng.multinomial(DRAWN, shares).astype(np.float64)
+    ways = rng.multinomial(drawn, shares).astype(np.float64)
     return interval_of(_statistic_of(means_of(ways, urn), statistic))
 
 

@@ -18,9 +18,10 @@ from derl.analysis.published.ours import (
     contains,
     number_from,
     our_numbers,
-    widest_interval_of_five,
+    widest_interval,
 )
 from derl.analysis.published.reasons import Reason
+from derl.analysis.published.runs_behind import possible_numbers_of_runs
 from derl.analysis.published.tables import of_the_same_runs
 from derl.envs.registry import make
 from derl.experiments.cases import Case
@@ -39,7 +40,7 @@ class ReasonTests:
         """The published numbers of a case; the paper may have several."""
         self.rows: dict[tuple[str, str], list[Cell]] = defaultdict(list)
         self.outcomes: dict[tuple[str, Cell], bool | None] = {}
-        self.tested: dict[tuple[Case, Statistic], Ours | None] = {}
+        self.tested: dict[tuple[Case, Statistic, int], Ours | None] = {}
         for cell in published:
             self.same[cell.case, cell.statistic].append(cell)
             self.rows[cell.table, cell.row].append(cell)
@@ -48,19 +49,22 @@ class ReasonTests:
         """That a number differs by the luck of five runs: further ones, alone, can tell.
 
         It can be luck if five drawn from them agree, and it is not if five that may be like none of them do not either.
-        The average and the maximum of a case are of the same runs: the luck of these has to make both.
+        The average and the maximum of a case are of the same runs: the luck of these has to make both. A number that
+        cannot be of five is that of as many runs as it can be of.
         """
         returns = self.results.finished(cell.case, evaluations=self.evaluations)
         further = np.empty((0, self.evaluations)) if returns is None else returns[DRAWN:]
         further = sound_runs(further)
         if len(further) < DRAWN:
             return Explanation(LUCK, BY_LUCK, "possible", "further seeds")
-        outcomes = [_by_luck(further, number) for number in (cell, *self.twins(cell))]
-        undecided = False not in outcomes and None in outcomes
-        confirmed = None if undecided else False not in outcomes
-        chance = chance_of_reaching(further, cell.statistic, cell.mean)
-        evidence = _evidence(number_from(further, cell.statistic))._replace(chance=chance)
-        return Explanation(LUCK, BY_LUCK, "possible", "further seeds", confirmed, undecided, evidence)
+        numbers = (cell, *self.twins(cell))
+        outcomes = {drawn: _by_luck(further, numbers, drawn) for drawn in possible_numbers_of_runs(cell)}
+        # Any of the numbers of runs may be the one: the best outcome counts.
+        drawn = max(outcomes, key=lambda n: (outcomes[n] is True, outcomes[n] is None))
+        chance = chance_of_reaching(further, cell.statistic, cell.mean, drawn)
+        evidence = _evidence(number_from(further, cell.statistic, drawn), drawn)._replace(chance=chance)
+        confirmed = outcomes[drawn]
+        return Explanation(LUCK, BY_LUCK, "possible", "further seeds", confirmed, confirmed is None, evidence)
 
     def explanation(self, reason: Reason, cell: Cell, ours: Ours) -> Explanation:
         """A reason, and whether the published number appears with its option switched on, and because of it.
@@ -77,9 +81,10 @@ class ReasonTests:
             outcomes = [self.outcome(reason, c, o) for c, o in differing]
             confirmed = outcomes.count(True) > outcomes.count(False)
         text = reason.option_text if tested is not None else ""
-        found = None if tested is None else self.number_of(tested, cell.statistic)
+        drawn = DRAWN if tested is None else self.runs_with_which(tested, cell) or possible_numbers_of_runs(cell)[0]
+        found = None if tested is None else self.number_of(tested, cell.statistic, drawn)
         undecided = confirmed is None and found is not None
-        evidence = None if found is None else _evidence(found)
+        evidence = None if found is None else _evidence(found, drawn)
         return Explanation(reason.name, reason.text, reason.kind, text, confirmed, undecided, evidence)
 
     def outcome(self, reason: Reason, cell: Cell, ours: Ours) -> bool | None:
@@ -94,25 +99,31 @@ class ReasonTests:
         other: Statistic = "maximum" if cell.statistic == "average" else "average"
         return [twin for twin in self.same[cell.case, other] if of_the_same_runs(cell.table, twin.table)]
 
-    def appears(self, tested: Case, cell: Cell) -> bool:
-        """Whether a published number agrees with the runs of a case that tests a reason."""
-        found = self.number_of(tested, cell.statistic)
-        return found is not None and found.agrees_with(cell.mean)
+    def runs_with_which(self, tested: Case, cell: Cell) -> int | None:
+        """With how many runs of a case that tests a reason the published numbers appear, the average and the maximum;
+        None if with none of those they can be of."""
 
-    def number_of(self, case: Case, statistic: Statistic) -> Ours | None:
-        """Our number for a case, of all its runs; None if it was not run."""
-        if (case, statistic) not in self.tested:
-            found = our_numbers(self.results, [(case, statistic)], self.evaluations)
-            self.tested[case, statistic] = found.get((case, statistic))
-        return self.tested[case, statistic]
+        def appears(number: Cell, drawn: int) -> bool:
+            found = self.number_of(tested, number.statistic, drawn)
+            return found is not None and found.agrees_with(number.mean)
+
+        numbers = (cell, *self.twins(cell))
+        return next((n for n in possible_numbers_of_runs(cell) if all(appears(number, n) for number in numbers)), None)
+
+    def number_of(self, case: Case, statistic: Statistic, drawn: int) -> Ours | None:
+        """Our number for a case, of all its runs, with the interval of so many; None if it was not run."""
+        if (case, statistic, drawn) not in self.tested:
+            found = our_numbers(self.results, [(case, statistic)], self.evaluations, drawn=drawn)
+            self.tested[case, statistic, drawn] = found.get((case, statistic))
+        return self.tested[case, statistic, drawn]
 
     def confirms(self, tested: Case, cell: Cell, ours: Ours) -> bool | None:
         """Whether a case that tests a reason has the published number, and another one than ours; None if nobody can
         say: it was not run, or where the two are as close as seeds make them (more of them might show a change)."""
-        option = self.number_of(tested, cell.statistic)
+        option = self.number_of(tested, cell.statistic, DRAWN)
         if option is None:
             return None
-        if not option.agrees_with(cell.mean) or not all(self.appears(tested, twin) for twin in self.twins(cell)):
+        if self.runs_with_which(tested, cell) is None:
             return False
         if ours.agrees_with(option.score.value):
             return None
@@ -122,20 +133,22 @@ class ReasonTests:
         return changes(sides[0], sides[1], cell.statistic) or None
 
 
-def _by_luck(further: Float[np.ndarray, "runs evaluations"], cell: Cell) -> bool | None:
-    """Whether five further runs may make a published number; None if there are too few to tell."""
-    if number_from(further, cell.statistic).agrees_with(cell.mean):
+def _by_luck(further: Float[np.ndarray, "runs evaluations"], numbers: Sequence[Cell], drawn: int) -> bool | None:
+    """Whether so many further runs may make all of these published numbers; None if there are too few to tell."""
+    short = [n for n in numbers if not number_from(further, n.statistic, drawn).agrees_with(n.mean)]
+    if not short:
         return True
-    return None if contains(_widest(further, cell), cell.mean) else False
+    return None if all(contains(_widest(further, number, drawn), number.mean) for number in short) else False
 
 
-def _evidence(found: Ours) -> Evidence:
-    return Evidence(found.seeds, found.score.value, float(found.interval.low), float(found.interval.high))
+def _evidence(found: Ours, drawn: int) -> Evidence:
+    low, high = map(float, found.interval)
+    return Evidence(found.seeds, found.score.value, low, high, drawn=drawn)
 
 
-def _widest(returns: Float[np.ndarray, "runs evaluations"], cell: Cell) -> Interval:
+def _widest(returns: Float[np.ndarray, "runs evaluations"], cell: Cell, drawn: int) -> Interval:
     env = make(cell.case.task)
     low, high = env.lowest_return, env.optimal_return
     assert low is not None
     assert high is not None
-    return widest_interval_of_five(returns, cell.statistic, low, high)
+    return widest_interval(returns, cell.statistic, low, high, drawn)

@@ -23,6 +23,8 @@ MAXIMA = ("tab:deepsea_max_returns", "tab:hallway_max_returns")
 """Where a deviation is that over runs. (Elsewhere it is that over evaluations, or half an interval.)"""
 MOST = 30
 """Numbers of runs are tried up to here."""
+SMALLEST = 4
+"""So many of the numbers of runs that are possible are told, and tried."""
 
 
 def largest_deviation(mean: float, runs: int, low: float, high: float) -> float:
@@ -75,7 +77,7 @@ class Contradiction:
         return (
             f"The published maximum of these runs, {self.maximum.mean:.2f} ± {self.maximum.std:.2f}, cannot be that of "
             f"five: with returns between {signed(self.low)} and {self.high:.2f} and this mean five deviate by "
-            f"{self.most:.2f} at most. It can be that of {', '.join(map(str, self.possible[:4]))} or more."
+            f"{self.most:.2f} at most. It can be that of {', '.join(map(str, self.possible[:SMALLEST]))} or more."
         )
 
 
@@ -85,6 +87,16 @@ def not_of_five_runs(cell: Cell) -> Contradiction | None:
     An average is judged by the maximum of the same runs.
     """
     return contradictions().get(cell.case) if cell.table in ("tab:mean_returns", *MAXIMA) else None
+
+
+def possible_numbers_of_runs(cell: Cell) -> tuple[int, ...]:
+    """The numbers of runs a published number can be of: five, as the paper says, or else the `SMALLEST` others.
+
+    Which of these it is nobody knows, so runs may explain the number with any of them. Means of still more runs vary
+    less, so that what these cannot make those hardly can.
+    """
+    contradiction = not_of_five_runs(cell)
+    return (DRAWN,) if contradiction is None else contradiction.possible[:SMALLEST]
 
 
 @cache

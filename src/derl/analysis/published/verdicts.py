@@ -34,7 +34,7 @@ OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
 FURTHER = 10
 """With so many further seeds a number that differs is run, to see whether it does by the luck of five.
 
-They cannot refute that one run in five is unlike all of them (see `widest_interval_of_five`): that takes more.
+They cannot refute that one run in five is unlike all of them (see `widest_interval`): that takes more.
 """
 ENOUGH_RUNS = 3
 """Below so many runs an interval says little: that of one run has no width at all."""
