@@ -162,3 +162,18 @@ def test_results_of_a_run_are_those_of_its_checkpoint(tmp_path):
     assert isinstance(policy.predict(one), int)
     assert isinstance(policy.predict(one.reshape(4, 4)), int)
     assert policy.predict(one[None]).shape == policy.predict(one.reshape(1, 4, 4)).shape == (1,)
+
+
+def test_a_task_whose_episodes_cannot_be_counted_has_a_budget_in_steps():
+    """As long as its episodes can be; a task with equal episodes keeps its own."""
+    timer = Timer(Discrete(4), jnp.int32)
+    assert timer.episode_length is None
+    for name, episodes, every in (("derl", 2_000, 10), ("a2c-count", 100_000, 1_000)):
+        config = recipe(name, timer)
+        assert (config.protocol.steps, config.protocol.evaluate_every) == (3 * episodes, 3 * every)
+        assert config.protocol.budget(timer) == (3 * episodes, 3 * every)
+        assert recipe(name, "DeepSea-10").protocol.steps is None
+    config = recipe("a2c-count", timer).with_value("protocol.steps", 24_000)
+    assert config.protocol.evaluate_every == 3_000
+    with pytest.raises(DerlError, match=r"protocol.episodes changes nothing where the budget is in steps"):
+        recipe("a2c-count", timer).with_value("protocol.episodes", 100).check()

@@ -63,7 +63,7 @@ class Protocol:
 
     def idle(self) -> dict[str, str]:
         """Settings that cannot change anything, each with the rest of "it changes nothing ..."."""
-        return {} if self.steps is None else {"episodes": "beside protocol.steps"}
+        return {} if self.steps is None else {"episodes": "where the budget is in steps (protocol.steps)"}
 
     def budget(self, env: AnyEnvironment) -> tuple[int, int]:
         """Training steps, and steps between evaluations."""

@@ -4,8 +4,9 @@ Numbers are those of the paper's appendix A. Where the configuration behind the 
 paper's text, the recipe follows the configuration, and a comment says so: a recipe exists to reproduce its row.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from typing import Any
 
 import equinox as eqx
 
@@ -16,7 +17,7 @@ from derl.core.errors import UnknownNameError, require
 from derl.envs import Hallway, make
 from derl.envs.base import AnyEnvironment
 from derl.training.algorithm import Decoupling
-from derl.training.config import Config
+from derl.training.config import Config, Protocol
 from derl.training.idle import role_of, without_idle
 from derl.training.own import AGENTS as OWN_AGENTS
 from derl.training.own import BONUSES as OWN_BONUSES
@@ -229,23 +230,30 @@ def normalised(config: Config) -> Config:
 
 def recipe(name: str, task: str | AnyEnvironment, **env_options) -> Config:
     """The named recipe for a task. Tasks other than Hallways, also your own, have DeepSea's settings."""
-    return _recipe(name, task, **env_options).as_origin()
-
-
-def _recipe(name: str, task: str | AnyEnvironment, **env_options) -> Config:
     key = name.lower()
     if key not in RECIPES:
         raise UnknownNameError("recipe", name, RECIPES)
-    if not isinstance(task, str):
+    if isinstance(task, str):
+        env = make(task, **env_options)
+        # However the task was written: deepsea-10 is DeepSea-10.
+        config = _recipe(key, env.name, isinstance(env, Hallway), env_options)
+    else:
         require(not env_options, f"{task.name} is already made: give it its options where you make it")
-        like = "Hallway-10-10" if isinstance(task, Hallway) else "DeepSea-10"
-        return replace(_recipe(key, like), task=task.name, env=task)
-    env = make(task, **env_options)
-    # However the task was written: deepsea-10 is DeepSea-10.
-    task = env.name
+        env, config = task, replace(_recipe(key, task.name, isinstance(task, Hallway), {}), env=task)
+    return replace(config, protocol=_countable(config.protocol, env)).as_origin()
+
+
+def _countable(protocol: Protocol, env: AnyEnvironment) -> Protocol:
+    """The same budget in steps where episodes differ in length: as if all were as long as the longest."""
+    if env.episode_length is not None:
+        return protocol
+    length = env.max_episode_steps
+    return replace(protocol, steps=protocol.episodes * length, evaluate_every=protocol.evaluate_every * length)
+
+
+def _recipe(key: str, task: str, hallway: bool, env_options: Mapping[str, Any]) -> Config:
     if key in OWN:
         return own_recipe(key, task, **env_options)
-    hallway = isinstance(env, Hallway)
     algorithm, _, bonus = key.removesuffix("-kl").partition("-")
     config = Config(task, a2c(hallway), bonus_of(algorithm, bonus or "none", hallway), recipe=key)
     config = replace(config, env_options=env_options)
