@@ -3,13 +3,9 @@
 import dataclasses
 from pathlib import Path
 
-from derl.analysis.claims.paper import claims
 from derl.analysis.measures.frames import EVALUATIONS, newest
-from derl.analysis.pages.reproduction import write_numbers
-from derl.analysis.published.verdicts import verdicts
 from derl.analysis.report import TITLE, write_report
 from derl.analysis.report.files import read_facts
-from derl.analysis.report.numbers import grouped_results, of_the_paper
 from derl.cli.display import console
 from derl.cli.flags import parsed
 from derl.cli.modules import command_line
@@ -44,12 +40,8 @@ class Report:
         left_out = whole["run"].n_unique() - frame["run"].n_unique()
         if left_out:
             console.print(f"{left_out} runs are left out: of an older engine, or of a recipe that has changed since")
-        if self.csv is not None:
-            paper = of_the_paper(grouped_results(frame))
-            judged = verdicts(paper, evaluations=self.evaluations)
-            write_numbers(judged, claims(paper, evaluations=self.evaluations), self.csv)
         facts = dataclasses.replace(read_facts(self.results), command=self.command)
-        return write_report(frame, self.out, title=self.title, facts=facts, evaluations=self.evaluations)
+        return write_report(frame, self.out, title=self.title, facts=facts, evaluations=self.evaluations, csv=self.csv)
 
     @property
     def command(self) -> str:

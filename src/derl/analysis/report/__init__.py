@@ -8,13 +8,14 @@ import polars as pl
 from derl.analysis.claims.paper import Claim
 from derl.analysis.claims.paper import claims as paper_claims
 from derl.analysis.measures.frames import EVALUATIONS
-from derl.analysis.pages.reproduction import luck_alone
+from derl.analysis.pages.reproduction import luck_alone, write_numbers
 from derl.analysis.published.cautions import cautions
 from derl.analysis.published.counted import counted_reasons
 from derl.analysis.published.verdicts import verdicts
 from derl.analysis.report.model import Comparison, Facts, Number, Table
 from derl.analysis.report.numbers import grouped_results, of_the_paper, tables_of
 from derl.analysis.report.page import build_page
+from derl.core.errors import require
 from derl.core.files import write_atomically, writing
 
 __all__ = ["Claim", "Facts", "Number", "Table", "write_report"]
@@ -31,12 +32,14 @@ def write_report(
     tables: Sequence[Table] | None = None,
     claims: Sequence[Claim] | None = None,
     evaluations: int = EVALUATIONS,
+    csv: Path | None = None,
 ) -> Path:
     """Write the page and return its path. `frame` has one row per run and evaluation; see docs/report for its columns.
 
-    `tables` and `claims` are the paper's by default, worked out from the runs that have had so many `evaluations`.
-    The same arguments give the same bytes.
+    `tables` and `claims` are the paper's by default, worked out from the runs that have had so many `evaluations`; a
+    folder `csv` gets both for programs. The same arguments give the same bytes.
     """
+    require(csv is None or tables is None, "csv holds the paper's own tables: leave tables out, or csv")
     results = grouped_results(frame)
     paper = of_the_paper(results)
     judged = verdicts(paper, evaluations=evaluations) if tables is None else []
@@ -47,6 +50,8 @@ def write_report(
         luck_alone(judged),
         evaluations,
     )
+    if csv is not None:
+        write_numbers(judged, comparison.claims, csv)
     page = build_page(results, paper, comparison, title, facts or Facts(), cautions(paper, evaluations))
     path = Path(path)
     with writing(path):
