@@ -68,6 +68,20 @@ VARIANTS = {
             "all as the code": [AS_IT_IS],
         },
     ),
+    ("algorithms/ppo.md", "lambda"): (
+        [("ppo-count", "DeepSea-20"), ("a2c-icm", "DeepSea-20"), ("a2c-icm", "Hallway-10-10")],
+        {"lambda 1": [AS_IT_IS], "lambda 0.5": [{"bonus.scale": 0.5}]},
+    ),
+    ("algorithms/decoupled-dqn.md", "search"): (
+        [("dedqn-count", "DeepSea-20")],
+        {
+            "recipe": [AS_IT_IS],
+            "targets not frozen": [{"exploiter.frozen_targets": False}],
+            "prioritised replay": [{"exploiter.prioritised": True}],
+            "lambda 0.5": [{"bonus.scale": 0.5}],
+            "intrinsic rewards alone": [{"explorer_reward": "intrinsic"}],
+        },
+    ),
     ("algorithms/decoupled-actor-critic.md", "order"): (
         [("deppo-count", task) for task in ("DeepSea-10", "DeepSea-14", "Hallway-10-10")],
         {"as in the code": [AS_IT_IS], "in order": [{"decoupling.stale_segments": False}]},

@@ -23,7 +23,7 @@ from derl.training.cache import use_compilation_cache
 from derl.training.checkpoint import load_checkpoint, read_metadata
 from derl.training.config import Config
 from derl.training.folder import RunFolder
-from derl.training.members import expand
+from derl.training.members import check_neighbours, expand
 from derl.training.recipes import recipe as make_recipe
 from derl.training.recipes import with_parts
 from derl.training.seeds import count_seeds
@@ -59,7 +59,7 @@ def configure(
     config = with_parts(config, explorer, exploiter, bonus)
     for name, value in settings.items():
         config = config.with_value(name.replace("__", "."), value)
-    return config
+    return config.in_proportion()
 
 
 def plain_seeds(seeds: int | Sequence[int]) -> list[int]:
@@ -111,9 +111,11 @@ def train(
     """
     config = configure(task, recipe, **settings)
     chosen, values = plain_seeds(seeds), plain_values(vary or {})
+    runs = expand(config, chosen, values)
+    check_neighbours(runs)
     folder = None if out is None else RunFolder(out)
     trainer = Trainer(
-        expand(config, chosen, values),
+        runs,
         folder,
         cores=cores,
         population_size=population_size,

@@ -38,7 +38,8 @@ class Timer(Environment):
 
     @property
     def max_episode_steps(self):
-        return 3
+        # As it may come out of an array.
+        return np.int64(3)
 
     def look(self, state):
         return jnp.zeros(getattr(self.observation, "shape", ()), self.kind) + state.astype(self.kind)
@@ -173,7 +174,12 @@ def test_a_task_whose_episodes_cannot_be_counted_has_a_budget_in_steps():
         assert (config.protocol.steps, config.protocol.evaluate_every) == (3 * episodes, 3 * every)
         assert config.protocol.budget(timer) == (3 * episodes, 3 * every)
         assert recipe(name, "DeepSea-10").protocol.steps is None
-    config = recipe("a2c-count", timer).with_value("protocol.steps", 24_000)
-    assert config.protocol.evaluate_every == 3_000
-    with pytest.raises(DerlError, match=r"protocol.episodes changes nothing where the budget is in steps"):
+    # Whoever says how many steps has as many evaluations as before, unless they say that too.
+    config = derl.configure(timer, "a2c-count", protocol__steps=24_000)
+    assert (config.protocol.steps, config.protocol.evaluate_every) == (24_000, 240)
+    assert derl.configure(config).protocol.evaluate_every == 240
+    config = derl.configure(timer, "a2c-count", protocol__steps=24_000, protocol__evaluate_every=500)
+    assert config.protocol.evaluate_every == 500
+    assert derl.configure("DeepSea-5", "a2c", protocol__steps=600).protocol.evaluate_every == 1_000
+    with pytest.raises(DerlError, match=r"protocol.episodes changes nothing where .* \(change protocol.steps\)"):
         recipe("a2c-count", timer).with_value("protocol.episodes", 100).check()

@@ -16,7 +16,7 @@ from derl.envs import DeepSea
 from derl.training.algorithm import Decoupling
 from derl.training.collection import collect, start_collector
 from derl.training.loop import behaviour, init_run, to_explore
-from derl.training.members import expand
+from derl.training.members import check_neighbours, expand
 
 DQN_EXPLORER = DQN(hidden=(8,), epsilon_start=0.0, epsilon_end=0.0, collect_steps=4, batch_size=8, capacity=64)
 CONFIG = derl.configure(
@@ -122,8 +122,8 @@ def test_without_a_share_only_the_explorer_acts():
 def test_runs_without_a_mixture_are_not_put_beside_runs_with_one():
     """They would draw their random starts otherwise than alone. A sweep gives each a program of its own."""
     with pytest.raises(DerlError, match="a separate run for 0"):
-        expand(CONFIG, [0], {"decoupling.mixture": [0.0, 0.5]})
-    assert len(expand(CONFIG, [0, 1], {"decoupling.mixture": [0.2, 0.5]})) == 4
+        derl.train(CONFIG, seeds=1, vary={"decoupling.mixture": [0.0, 0.5]})
+    check_neighbours(expand(CONFIG, [0, 1], {"decoupling.mixture": [0.2, 0.5]}))
 
 
 def test_a_mixture_needs_an_exploiter():

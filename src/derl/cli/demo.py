@@ -35,7 +35,10 @@ class Demo:
 
     def config(self, name: str) -> Config:
         """What to train, with at least one evaluation."""
-        config = recipe(name, self.task).with_value("protocol.episodes", self.episodes)
+        config = recipe(name, self.task)
+        counted = config.protocol.steps is None
+        require(counted, f"the demo counts episodes, and {self.task} has some of different lengths; use derl train")
+        config = config.with_value("protocol.episodes", self.episodes)
         return config.with_value("protocol.evaluate_every", min(config.protocol.evaluate_every, self.episodes))
 
 

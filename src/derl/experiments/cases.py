@@ -59,7 +59,7 @@ class Case:
         config = with_parts(config, **kinds) if kinds else config
         for path, value in changes.items():
             config = config.with_value(path, value)
-        return config
+        return config.in_proportion()
 
 
 def normal_form(recipe: str, task: str, changes: Mapping[str, Setting]) -> Case:

@@ -63,7 +63,7 @@ class Protocol:
 
     def idle(self) -> dict[str, str]:
         """Settings that cannot change anything, each with the rest of "it changes nothing ..."."""
-        return {} if self.steps is None else {"episodes": "where the budget is in steps (protocol.steps)"}
+        return {} if self.steps is None else {"episodes": "where the budget is in steps (change protocol.steps)"}
 
     def budget(self, env: AnyEnvironment) -> tuple[int, int]:
         """Training steps, and steps between evaluations."""
@@ -217,6 +217,16 @@ class Config:
     def as_origin(self) -> "Config":
         """Itself as what later changes start from."""
         return dataclasses.replace(self, origin={f.name: getattr(self, f.name) for f in settings_of(self)})
+
+    def in_proportion(self) -> "Config":
+        """With as many evaluations as a recipe's budget in steps has, if nothing of that but the steps was changed."""
+        before, now = self.origin.get("protocol"), self.protocol
+        if not isinstance(before, Protocol) or before.steps is None or type(now.steps) is not int:
+            return self
+        if now.steps == before.steps or now.evaluate_every != before.evaluate_every:
+            return self
+        every = max(1, now.steps * before.evaluate_every // before.steps)
+        return dataclasses.replace(self, protocol=dataclasses.replace(now, evaluate_every=every))
 
     def with_value(self, path: str, value: Any) -> "Config":
         """A copy with one setting changed, named as on the command line: `bonus.scale`, `explorer.learning_rate`."""

@@ -88,11 +88,14 @@ def expand(config: Config, seeds: Sequence[int], vary: Mapping[str, Sequence[flo
         varied.check(idle=False)
         values = dict(zip(vary, map(float, combination), strict=True))
         runs += [Run(seed, values, varied) for seed in seeds]
-    # Who mixes draws random numbers that the others do not: beside such a run one without would not be itself.
+    check_idle([run.config for run in runs[:: len(seeds)]])
+    return runs
+
+
+def check_neighbours(runs: Sequence[Run]) -> None:
+    """Raise if a run would not be itself beside the others: who mixes draws random numbers that the others do not."""
     require(
         len({run.config.decoupling.mixture != 0 for run in runs}) == 1,
         "vary: runs with decoupling.mixture=0 and with others are not of one program; "
         "vary it in a sweep (derl sweep), or start a separate run for 0",
     )
-    check_idle([run.config for run in runs[:: len(seeds)]])
-    return runs

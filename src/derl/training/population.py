@@ -25,8 +25,8 @@ def as_leaves(tree: Any) -> Any:
 
 
 def alike(algorithms: Sequence[Algorithm]) -> list[Algorithm]:
-    """Of one structure: if some are constrained and others not, the others are too, with weight 0."""
-    flags = ("explorer_constrained", "exploiter_constrained")
+    """Of one structure: if some are constrained (or mix) and others not, the others do too, with weight 0."""
+    flags = ("explorer_constrained", "exploiter_constrained", "mixes")
     shared = {flag: any(getattr(a, flag) for a in algorithms) for flag in flags}
     return [dataclasses.replace(a, **shared) for a in algorithms]
 

@@ -247,7 +247,8 @@ def _countable(protocol: Protocol, env: AnyEnvironment) -> Protocol:
     """The same budget in steps where episodes differ in length: as if all were as long as the longest."""
     if env.episode_length is not None:
         return protocol
-    length = env.max_episode_steps
+    # It may be a number of NumPy's.
+    length = int(env.max_episode_steps)
     return replace(protocol, steps=protocol.episodes * length, evaluate_every=protocol.evaluate_every * length)
 
 

@@ -146,7 +146,7 @@ def test_a_page_names_its_command_and_explains_differences():
     assert "Of 198 published numbers 0 are consistent, 1 differ, 197 have not been run" in shown
     assert (
         "| DePPO Count | DeepSea 10 | 0.00 ± 0.00 | 0.00 to 0.00 | 0.61 ± 0.20 | 2 | **possible** | "
-        "the luck of five runs, the order of DePPO's steps" in shown
+        "the luck of a few runs, the order of DePPO's steps" in shown
     )
     assert "- *the order of DePPO's steps*: In the paper's code" in shown
     assert "- PPO, DeepSea 10: 1 of 1 runs unfinished (at evaluation 30)" in shown

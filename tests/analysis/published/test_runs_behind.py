@@ -12,11 +12,11 @@ from derl.analysis.published.ours import chance_of_reaching
 from derl.analysis.published.reasons import reasons_for
 from derl.analysis.published.runs_behind import (
     can_be_of,
+    fewest_runs,
     impossible_pair,
     largest_deviation,
     maxima_below_averages,
     not_of_five_runs,
-    possible_numbers_of_runs,
 )
 from derl.analysis.published.verdicts import verdicts
 from derl.experiments.cases import Case
@@ -103,7 +103,7 @@ def test_runs_explain_a_number_with_as_many_as_it_can_be_of():
     case = Case.of("deppo-icm", "DeepSea-14")
     numbers = [c for c in cells() if c.case == case and c.table in ("tab:mean_returns", "tab:deepsea_max_returns")]
     assert [(c.statistic, c.mean, c.std) for c in numbers] == [("average", 0.37, 0.17), ("maximum", 0.66, 0.47)]
-    assert [possible_numbers_of_runs(c) for c in numbers] == [(3, 6, 9, 12)] * 2
+    assert [fewest_runs(c) for c in numbers] == [3, 3]
     learns, fails = [0.0] * 43 + [0.99] * 57, [0.0] * 100
     frame = frame_of({case: [fails] * 5 + [learns, fails, fails, fails, fails] * 2})
     for verdict in verdicts(frame, numbers):
@@ -111,7 +111,7 @@ def test_runs_explain_a_number_with_as_many_as_it_can_be_of():
         assert (verdict.outcome, luck.standing, luck.evidence.drawn) == ("differs", "explained", 3)
         # Two of three or more: 3 * 0.2^2 * 0.8 + 0.2^3.
         assert luck.evidence.chance == pytest.approx(0.104)
-        assert "three of them 0.00 to" in str(luck.evidence)
+        assert "three such 0.00 to" in str(luck.evidence)
         assert "10 % of samples of three are as far off" in str(luck.evidence)
     # The same numbers of five runs are nobody's luck: three learners of five are in fewer than 6 % of samples.
     assert chance_of_reaching(np.array([learns, fails, fails, fails, fails]), "maximum", 0.59) == pytest.approx(0.05792)
@@ -133,4 +133,4 @@ def test_an_option_too_is_asked_for_as_many_runs_as_a_number_can_be_of():
 def test_what_can_be_of_five_runs_is_taken_for_five():
     average = published("tab:mean_returns", "a2c-count", "DeepSea-10")
     assert average is not None
-    assert possible_numbers_of_runs(average) == (5,)
+    assert fewest_runs(average) == 5

@@ -145,7 +145,7 @@ def test_what_is_known_about_differences_is_counted():
     assert {number.standing for number in differing} == {"refuted"}
     assert differing[0].reason.split("\n") == [
         "Not explained, though tested",
-        "the luck of five runs (10 runs: −0.50; less than 0.1 % of samples of five are as far off), "
+        "the luck of a few runs (10 runs: −0.50; less than 0.1 % of samples of five are as far off), "
         "DeDQN's frozen targets (15 runs: −0.50): tested, not the reason",
     ]
     assert f"<b>{len(differing)} refuted</b>" in explained(tables)
@@ -207,7 +207,7 @@ def test_every_difference_is_listed_with_what_tests_it():
     text = differences_section(tables_of(judged), counted_reasons(judged), "So many by luck.")
     assert f"<b>{len(differing)}</b> not explained, though all reasons were tested" in text
     assert (
-        text.count("the luck of five runs (10 runs: −0.50; less than 0.1 % of samples of five are as far off)")
+        text.count("the luck of a few runs (10 runs: −0.50; less than 0.1 % of samples of five are as far off)")
         == len(differing)
         > 1
     )

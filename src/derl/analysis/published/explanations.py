@@ -17,8 +17,7 @@ STANDINGS: dict[Standing, str] = {
     "the same runs (of an average their maximum), and it changes ours: its mean lies outside our interval, by more "
     "than seeds would make (a permutation test over all runs, 5 %). Or the paper has another number for the same "
     "setting, and ours agrees with that. Or it can be luck: both numbers lie within the 95 % intervals of five "
-    "further runs. A published number that cannot be of five runs is compared with as many as it can be of (the four "
-    "smallest numbers; one has to make both)",
+    "further runs. A published number that cannot be of five runs is compared with the fewest it can be of",
     "possible": "there is a reason whose option has not been run, or in too few runs to tell",
     "refuted": "every reason that has an option was tested, and none explains it",
     "none": "there is no reason that could be tested",
@@ -26,7 +25,8 @@ STANDINGS: dict[Standing, str] = {
 """How well a difference is explained, best first, and what that means."""
 
 
-WORDS = {2: "two", 3: "three", 4: "four", 5: "five", 6: "six", 7: "seven", 8: "eight", 9: "nine", 10: "ten"}
+IN_WORDS = {2: "two", 3: "three", 4: "four", 5: "five", 6: "six", 7: "seven", 8: "eight", 9: "nine", 10: "ten"}
+"""Small numbers of runs, as they are told."""
 
 
 class Evidence(NamedTuple):
@@ -45,8 +45,8 @@ class Evidence(NamedTuple):
     def __str__(self) -> str:
         runs = f"{self.runs} {'run' if self.runs == 1 else 'runs'}: {signed(self.value)}"
         low, high = signed(self.low), signed(self.high)
-        drawn = WORDS.get(self.drawn, str(self.drawn))
-        words = runs if low == high else f"{runs}, {drawn} of them {low} to {high}"
+        drawn = IN_WORDS.get(self.drawn, str(self.drawn))
+        words = runs if low == high else f"{runs}, {drawn} such {low} to {high}"
         return (
             words if self.chance is None else f"{words}; {_percent(self.chance)} of samples of {drawn} are as far off"
         )

@@ -62,9 +62,8 @@ def our_numbers(
     wanted: Iterable[tuple[Case, Statistic]],
     evaluations: int = EVALUATIONS,
     runs: int | None = None,
-    drawn: int = DRAWN,
 ) -> OurNumbers:
-    """Ours for every case and statistic that has finished runs, with the interval of the mean of five, or of `drawn`.
+    """Ours for every case and statistic that has finished runs, with the interval of the mean of five.
 
     Of so many `runs`, those with the first seeds; by default of all.
     """
@@ -75,7 +74,7 @@ def our_numbers(
         returns = None if seen[case] is None else seen[case][:runs]
         if returns is None or not np.isfinite(returns).any():
             continue
-        found[case, statistic] = number_from(returns, statistic, drawn)
+        found[case, statistic] = number_from(returns, statistic)
     return found
 
 

@@ -24,7 +24,7 @@ MAXIMA = ("tab:deepsea_max_returns", "tab:hallway_max_returns")
 MOST = 30
 """Numbers of runs are tried up to here."""
 SMALLEST = 4
-"""So many of the numbers of runs that are possible are told, and tried."""
+"""So many of the numbers of runs that are possible are told."""
 
 
 def largest_deviation(mean: float, runs: int, low: float, high: float) -> float:
@@ -89,14 +89,13 @@ def not_of_five_runs(cell: Cell) -> Contradiction | None:
     return contradictions().get(cell.case) if cell.table in ("tab:mean_returns", *MAXIMA) else None
 
 
-def possible_numbers_of_runs(cell: Cell) -> tuple[int, ...]:
-    """The numbers of runs a published number can be of: five, as the paper says, or else the `SMALLEST` others.
+def fewest_runs(cell: Cell) -> int:
+    """The runs a published number is taken to be of: five, as the paper says, or the fewest it can be of if it cannot.
 
-    Which of these it is nobody knows, so runs may explain the number with any of them. Means of still more runs vary
-    less, so that what these cannot make those hardly can.
+    Nobody knows how many those are. Means of more runs vary less, so what the fewest cannot make more hardly can.
     """
     contradiction = not_of_five_runs(cell)
-    return (DRAWN,) if contradiction is None else contradiction.possible[:SMALLEST]
+    return DRAWN if contradiction is None else contradiction.possible[0]
 
 
 @cache
@@ -147,4 +146,5 @@ def _contradiction(maximum: Cell) -> Contradiction | None:
     if can_be_of(mean, std, DRAWN, low, high):
         return None
     possible = tuple(n for n in range(2, MOST + 1) if can_be_of(mean, std, n, low, high))
+    assert possible, f"{maximum} is of no number of runs up to {MOST}"
     return Contradiction(maximum, low, high, largest_of_rounded(mean, DRAWN, low, high), possible)
