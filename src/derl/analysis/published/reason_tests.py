@@ -59,15 +59,16 @@ class ReasonTests:
         """A reason, and whether the published number appears with its option switched on, and because of it.
 
         An option that changes nothing has seeds of its own, with which a number may appear as well as with others. And
-        a row of a table was made by one code: an option that is not confirmed in more of its numbers than it is refuted
-        in was confirmed by luck.
+        a row of a table was made by one code: an option that is not confirmed in more of its numbers than do not appear
+        with it, though more runs might make them, was confirmed by luck. It may be the reason, but that is not shown.
         """
         tested, confirmed = reason.test(cell.case), self.outcome(reason, cell, ours)
         if confirmed:
             row = [(c, self.ours.get((c.case, c.statistic))) for c in self.rows[cell.table, cell.row]]
             differing = [(c, o) for c, o in row if o is not None and not o.agrees_with(c.mean) and reason.concerns(c)]
             outcomes = [self.outcome(reason, c, o) for c, o in differing]
-            confirmed = outcomes.count(True) > outcomes.count(False)
+            if outcomes.count(True) <= sum(self.is_missing(reason, c) for c, _ in differing):
+                confirmed = False if False in outcomes else None
         text = reason.option_text if tested is not None else ""
         option = np.empty((0, self.evaluations)) if tested is None else self.runs_of(tested)
         if tested is None or len(option) == 0:
@@ -81,6 +82,12 @@ class ReasonTests:
         if (reason.name, cell) not in self.outcomes:
             self.outcomes[reason.name, cell] = None if tested is None else self.confirms(tested, cell, ours)
         return self.outcomes[reason.name, cell]
+
+    def is_missing(self, reason: Reason, cell: Cell) -> bool:
+        """Whether an option was run and a published number did not appear, be it for want of runs."""
+        tested = reason.test(cell.case)
+        option = None if tested is None else self.runs_of(tested)
+        return option is not None and len(option) > 0 and not self.appears(option, cell)
 
     def twins(self, cell: Cell) -> list[Cell]:
         """The other number of the same published runs: of an average their maximum, of a maximum their average."""
