@@ -219,7 +219,8 @@ def normalised(config: Config) -> Config:
     """PPO in Hallway. The paper's table says that nothing is normalised; its numbers appear with what its code does:
     both observations and rewards, with the bonus seeing what the agent sees, and statistics of their own in
     evaluations. That makes keys of counts drift, so that nothing is ever found again. Count counts states here, with
-    which its numbers of Table 1 agree all the same (not those of a lambda of 2 and more); RIDE's appear only where nothing is counted (its page in docs/bonuses).
+    which its numbers of Table 1 agree all the same (not those of a lambda of 2 and more); RIDE's appear only where
+    nothing is counted (its page in docs/bonuses).
     """
     bonus = replace(config.bonus, counts="none") if isinstance(config.bonus, RIDE) else config.bonus
     sees = "raw" if isinstance(bonus, NoBonus | Count) else "normalised"
