@@ -86,6 +86,10 @@ VARIANTS = {
         [("deppo-count", task) for task in ("DeepSea-10", "DeepSea-14", "Hallway-10-10")],
         {"as in the code": [AS_IT_IS], "in order": [{"decoupling.stale_segments": False}]},
     ),
+    ("bonuses/icm.md", "half"): (
+        [("a2c-icm", "DeepSea-20"), *(("a2c-icm", f"Hallway-{size}") for size in ("10-0", "10-10", "20-20", "30-30"))],
+        {"half, as the code": [AS_IT_IS], "whole, as the paper": [{"bonus.halve": False}]},
+    ),
     ("bonuses/ride.md", "counts"): (
         [("ppo-ride", task) for task in PAPER_TASKS if task.startswith("Hallway")],
         {"with episodic counts": [COUNTED], "without": [AS_IT_IS]},

@@ -12,7 +12,6 @@ from derl.analysis.published.explanations import Evidence, Explanation
 from derl.analysis.published.ours import (
     DRAWN,
     OurNumbers,
-    Ours,
     chance_of_reaching,
     changes,
     contains,
@@ -55,19 +54,19 @@ class ReasonTests:
         evidence = _evidence(further, cell)._replace(chance=chance)
         return Explanation(LUCK, BY_LUCK, "possible", "further seeds", confirmed, confirmed is None, evidence)
 
-    def explanation(self, reason: Reason, cell: Cell, ours: Ours) -> Explanation:
+    def explanation(self, reason: Reason, cell: Cell) -> Explanation:
         """A reason, and whether the published number appears with its option switched on, and because of it.
 
         An option that changes nothing has seeds of its own, with which a number may appear as well as with others. And
         a row of a table was made by one code: an option that is not confirmed in more of its numbers than do not appear
         with it, though more runs might make them, was confirmed by luck. It may be the reason, but that is not shown.
         """
-        tested, confirmed = reason.test(cell.case), self.outcome(reason, cell, ours)
+        tested, confirmed = reason.test(cell.case), self.outcome(reason, cell)
         if confirmed:
             row = [(c, self.ours.get((c.case, c.statistic))) for c in self.rows[cell.table, cell.row]]
-            differing = [(c, o) for c, o in row if o is not None and not o.agrees_with(c.mean) and reason.concerns(c)]
-            outcomes = [self.outcome(reason, c, o) for c, o in differing]
-            if outcomes.count(True) <= sum(self.is_missing(reason, c) for c, _ in differing):
+            differing = [c for c, o in row if o is not None and not o.agrees_with(c.mean) and reason.concerns(c)]
+            outcomes = [self.outcome(reason, c) for c in differing]
+            if outcomes.count(True) <= sum(self.is_missing(reason, c) for c in differing):
                 confirmed = False if False in outcomes else None
         text = reason.option_text if tested is not None else ""
         option = np.empty((0, self.evaluations)) if tested is None else self.runs_of(tested)
@@ -76,11 +75,11 @@ class ReasonTests:
         evidence = _evidence(option, cell)
         return Explanation(reason.name, reason.text, reason.kind, text, confirmed, confirmed is None, evidence)
 
-    def outcome(self, reason: Reason, cell: Cell, ours: Ours) -> bool | None:
+    def outcome(self, reason: Reason, cell: Cell) -> bool | None:
         """What an option says about one number by itself."""
         tested = reason.test(cell.case)
         if (reason.name, cell) not in self.outcomes:
-            self.outcomes[reason.name, cell] = None if tested is None else self.confirms(tested, cell, ours)
+            self.outcomes[reason.name, cell] = None if tested is None else self.confirms(tested, cell)
         return self.outcomes[reason.name, cell]
 
     def is_missing(self, reason: Reason, cell: Cell) -> bool:
@@ -111,18 +110,16 @@ class ReasonTests:
             return True
         return None if all(contains(_widest(returns, number, drawn), number.mean) for number in short) else False
 
-    def confirms(self, tested: Case, cell: Cell, ours: Ours) -> bool | None:
-        """Whether a case that tests a reason has the published number, and another one than ours; None if nobody can
-        say: it was not run, or in too few runs, or where the two are as close as seeds make them."""
-        sides = [self.runs_of(case) for case in (cell.case, tested)]
-        if len(sides[1]) == 0:
-            return None
-        appears = self.appears(sides[1], cell)
+    def confirms(self, tested: Case, cell: Cell) -> bool | None:
+        """Whether a case that tests a reason has the published number, and another one than all of our runs; None if
+        nobody can say: it was not run, or in too few runs, or where the two are as close as seeds make them."""
+        ours, option = (self.runs_of(case) for case in (cell.case, tested))
+        appears = self.appears(option, cell) if len(option) else None
         if not appears:
             return appears
-        if ours.agrees_with(number_from(sides[1], cell.statistic).score.value):
+        if number_from(ours, cell.statistic).agrees_with(number_from(option, cell.statistic).score.value):
             return None
-        return changes(sides[0], sides[1], cell.statistic) or None
+        return changes(ours, option, cell.statistic) or None
 
 
 def _evidence(returns: Returns, cell: Cell) -> Evidence:

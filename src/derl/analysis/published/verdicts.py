@@ -126,7 +126,7 @@ class _Judge:
 
     def explain(self, cell: Cell, ours: Ours) -> tuple[Explanation, ...]:
         """Everything that could be the reason for a difference, tested as far as its option was run."""
-        found = [self.tests.luck(cell), *(self.tests.explanation(reason, cell, ours) for reason in reasons_for(cell))]
+        found = [self.tests.luck(cell), *(self.tests.explanation(reason, cell) for reason in reasons_for(cell))]
         others = [c for c in self.tests.same[cell.case, cell.statistic] if c is not cell and ours.agrees_with(c.mean)]
         if others:
             table = table_of(others[0].table).title
