@@ -111,15 +111,11 @@ class ReasonTests:
         return None if all(contains(_widest(returns, number, drawn), number.mean) for number in short) else False
 
     def confirms(self, tested: Case, cell: Cell) -> bool | None:
-        """Whether a case that tests a reason has the published number, and another one than all of our runs; None if
-        nobody can say: it was not run, or in too few runs, or where the two are as close as seeds make them."""
+        """Whether a case that tests a reason has the published number, and differs from all of our runs by more than
+        seeds make; None if nobody can say: it was not run, or in too few runs."""
         ours, option = (self.runs_of(case) for case in (cell.case, tested))
         appears = self.appears(option, cell) if len(option) else None
-        if not appears:
-            return appears
-        if number_from(ours, cell.statistic).agrees_with(number_from(option, cell.statistic).score.value):
-            return None
-        return changes(ours, option, cell.statistic) or None
+        return (changes(ours, option, cell.statistic) or None) if appears else appears
 
 
 def _evidence(returns: Returns, cell: Cell) -> Evidence:
