@@ -146,8 +146,8 @@ def progress(judged: list[Verdict]) -> str:
     run = "All" if len(done) == len(judged) else f"{len(done)} of the"
     return (
         f"Five seeds each{f' (fewer for {fewer} so far)' if fewer else ''}. {run} {len(judged)} averages of Table 1 "
-        f"were run: {counts['consistent']} are consistent with the published ones, {counts['differs']} "
-        f"differ, {standings['explained']} of these are explained. Chance alone would make about {expected} differ "
+        f"were run: {counts['consistent']} are consistent with the published ones and {counts['differs']} differ; "
+        f"{standings['explained']} of these differences are explained. About {expected} would differ by chance alone "
         "([all numbers](docs/reproduction/README.md))."
     )
 
@@ -174,9 +174,9 @@ def speed_sentence() -> str:
     speeds = speeds.with_columns((pl.col("steps_per_second") / times).alias("times"))
     alone = speeds.filter(pl.col("population") == 1)["times"].to_list()
     return (
-        "Compiled end to end with JAX; seeds and hyper-parameters train together in one program. On one core a run "
-        f"alone is {min(alone):.0f} to {max(alone):.0f} times as fast as\nwith the "
-        "[paper](https://arxiv.org/abs/2107.08966)'s own code, several at once up to "
+        "Compiled end to end with JAX; seeds and hyper-parameters train together in one program. On one core, a single "
+        f"run is {min(alone):.0f} to {max(alone):.0f} times as fast as\nwith the "
+        "[paper](https://arxiv.org/abs/2107.08966)'s own code, and several runs together up to "
         f"{max(speeds['times'].to_list()):.0f} times ([measured](docs/performance.md) for {len(REFERENCE)} of its 18 "
         "algorithms)."
     )

@@ -1,4 +1,4 @@
-"""Train a recipe, look at the results, use the learned policy.
+"""Train a recipe, look at the results, and use the learned policy.
 
 python examples/01_train.py [--episodes 3000]
 """

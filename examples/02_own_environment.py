@@ -64,7 +64,7 @@ class KeyDoor(Environment[KeyDoorState]):
     def observe(self, state: KeyDoorState) -> Float[Array, "4"]:
         """Row and column from -1 to 1, the key as -1 or 1, and a constant.
 
-        Hash-Count divides observations by planes through the origin; thanks to the constant these cut the room
+        Hash-Count divides observations by planes through the origin. With the constant, these can cut the room
         anywhere.
         """
         place = 2.0 * state.position / (self.size - 1) - 1.0

@@ -22,7 +22,7 @@ Table = Float[Array, "states actions"]
 class ExpectedSarsa(Agent[Table]):
     """Q(s, a) from a table, updated towards r + gamma E_pi[ Q(s', .) ] with pi = softmax(Q / temperature).
 
-    The expectation is over the agent's own policy, whoever acted, so that it needs no off-policy correction.
+    The expectation is over the agent's own policy, not the one that acted, so it needs no off-policy correction.
     """
 
     learning_rate: float = 0.1

@@ -1,4 +1,4 @@
-"""Environments of gymnax (1.0 or newer): one class makes any of them with discrete actions a task of ours.
+"""Environments of gymnax (1.0 or newer): one class adapts any of them that has discrete actions.
 
 pip install gymnax
 python examples/06_gymnax.py [--task CartPole-v1] [--steps 150000]
@@ -17,7 +17,7 @@ from derl import Box, Environment, Spec, Step
 
 
 class Gymnax(Environment[Any]):
-    """An environment of gymnax. Its own `step` resets by itself; what lies below it does not, and that is used here."""
+    """An environment of gymnax. Its own `step` resets by itself, so the function below it is used, which does not."""
 
     env: Any = eqx.field(static=True)
     params: Any

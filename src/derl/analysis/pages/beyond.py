@@ -169,22 +169,24 @@ def beyond_page(
 
 
 BLIND = (
-    "Other mappings, shapes, starts, and chance, with seeds from 1000 on. No setting's value was chosen on them, but "
-    "the failure of two earlier runs on the stochastic DeepSea is why the entropy bonus falls as late as it does: that "
-    "row is no longer a blind test."
+    "Other mappings, shapes and starts, and chance, with seeds from 1000 on. No setting's value was chosen on them. "
+    "But the entropy bonus falls as late as it does because two earlier runs failed on the stochastic DeepSea, so "
+    "that row is no longer a blind test."
 )
 
 INTRODUCTION = (
-    "`derl reproduce beyond` makes all of this at full length; the page is generated from the runs there are, and says "
-    "for how many episodes they were trained. A run *holds* the optimum from an episode on if the greedy evaluation "
-    "there, the last one, and at least 95 % of all from there on are optimal, for at least the last quarter of its "
-    "training. *At the end* is the mean of the last tenth of its evaluations, *last run* the episode from "
-    "which on the slowest run holds it, or how many do not. An evaluation is made every 10 episodes (every 50 in "
-    "DeepSea 100, in stochastic DeepSea and with random starts). Where chance decides returns (random starts, "
-    "stochastic DeepSea) an evaluation counts as optimal if it is at most 0.1 below the best possible. Best possible "
-    "is what a policy that sees only the observation can "
-    "reach. The published numbers are of the best of the paper's 18 algorithms in each task, over "
-    "100,000 episodes: the average over all evaluations, and the highest mean of an evaluation."
+    "`derl reproduce beyond` makes all of this at full length. The page is generated from the runs there are, and says "
+    "for how many episodes they were trained.\n\n"
+    "- **Hold.** A run *holds* the optimum from an episode on if the greedy evaluation there, the last one, and at "
+    "least 95 % of all from there on are optimal, for at least the last quarter of its training.\n"
+    "- **At the end** is the mean of the last tenth of its evaluations.\n"
+    "- **Last run** is the episode from which on the slowest run holds the optimum, or how many runs do not.\n"
+    "- **Evaluations** are made every 10 episodes (every 50 in DeepSea 100, in stochastic DeepSea and with random "
+    "starts). Where chance decides returns (random starts, stochastic DeepSea), an evaluation counts as optimal if it "
+    "is at most 0.1 below the best possible.\n"
+    "- **Best possible** is what a policy that sees only the observation can reach.\n"
+    "- **Published** numbers are of the best of the paper's 18 algorithms in each task, over 100,000 episodes: the "
+    "average over all evaluations, and the highest mean of an evaluation."
 )
 
 
@@ -195,19 +197,19 @@ CURVES = (
 )
 
 TIME = (
-    "A run's share of the core time of the population it was trained in, compilation included, spread evenly over its "
-    "evaluations, on machines that were not idle: an order of magnitude, not a benchmark. Dashes are the published "
-    "averages again, where the paper's own code gets to its 100,000 episodes, by its speed on one core of such a "
-    "machine: measured for ten of its 18 algorithms, and for the others that of the same algorithm with Count. Grey "
-    "lines, if there are any, are reruns here whose time was taken: a step of `derl` costs about a hundred times a "
-    "step of A2C, and it needs far fewer of them."
+    "A run's time is its share of the core time of the population it was trained in, compilation included, spread "
+    "evenly over its evaluations, on machines that were not idle: an order of magnitude, not a benchmark. Dashes are "
+    "the published averages again, at the time when the paper's own code reaches its 100,000 episodes. This follows "
+    "from its speed on one core of such a machine: measured for ten of its 18 algorithms, and for the others that of "
+    "the same algorithm with Count. Grey lines, if there are any, are reruns here whose time was taken. A step of "
+    "`derl` costs about a hundred times a step of A2C, but it needs far fewer of them."
 )
 
 SENSITIVITY = (
     "The average return over the whole training, the early part included, of the recipe and of the paper's algorithms "
-    "with Count as published. The recipe divides the bonus by its own recent size. A factor lambda would be in both "
-    "and cancel, so it is not read, and its line is one set of runs, those of the first table. It does read the count "
-    "increment, which cancels but for rounding."
+    "with Count as published. The recipe divides the bonus by its own recent size, so a factor lambda would cancel. "
+    "Lambda is therefore not read, and its line is one set of runs, those of the first table. The recipe does read the "
+    "count increment, which cancels but for rounding."
 )
 
 
