@@ -19,7 +19,6 @@ from derl.experiments.cases import Case, case_of
 from derl.experiments.experiment import Experiment, Part, product
 from derl.experiments.packing import Entry
 from derl.experiments.planner import members_of
-from derl.experiments.pruning import is_current
 from derl.experiments.store import Store
 from derl.experiments.sweep import claim
 from derl.training.version import code_version
@@ -71,7 +70,8 @@ def test_the_table_of_a_sweep_shows_what_was_varied(terminal, capsys, monkeypatc
     output = io.StringIO()
     narrow = Console(file=output, force_terminal=terminal, width=80, highlight=False, color_system=None)
     monkeypatch.setattr("derl.cli.display.console", narrow)
-    varied = {"bonus.scale": [0.1, 10.0], "explorer.entropy_coef": [1e-4]}
+    # In the order of the file, which is not that of their names.
+    varied = {"bonus.scale": [10.0, 0.1], "explorer.entropy_coef": [1e-4]}
     cases = product(["Hallway-10-10"], ["dea2c-hash-count"], vary=varied, fixed={"explorer.n_steps": 8})
     mine = Experiment("mine", (Part(cases, (0, 1)),))
     rows = [
@@ -91,6 +91,17 @@ def test_the_table_of_a_sweep_shows_what_was_varied(terminal, capsys, monkeypatc
     assert shown == (["maximum", "final"] if terminal else ["interval", "maximum", "final"])
     assert (lines[-1] == "no room for: 95 % interval") == terminal
     assert text.count("1.00 ± 0.00") == 2
+    assert text.index("bonus.scale=10") < text.index("bonus.scale=0.1")
+
+
+def test_one_run_has_no_interval(capsys, monkeypatch):
+    monkeypatch.setattr("derl.cli.display.console", Console(width=200))
+    cases = product(["DeepSea-4"], ["a2c"])
+    names = {"recipe": "a2c", "task": "DeepSea-4", "setting": "", "evaluation": 1, "steps": 10, "episodes": 1.0}
+    rows = [{"run": seed, "seed": seed, **names, "return": 0.1 + seed, "failed_at_step": None} for seed in (0, 1)]
+    for count, interval in ((1, "–"), (2, "0.10 to 1.10")):
+        show_returns(Experiment("mine", (Part(cases, (0,)),)), pl.DataFrame(rows[:count], infer_schema_length=None))
+        assert interval in capsys.readouterr().out
 
 
 def test_a_terminal_with_a_little_less_room_loses_one_column(monkeypatch):
@@ -234,9 +245,10 @@ def test_what_older_versions_left_is_shown_apart_and_removed(done, tmp_path, cap
     store.add_failures([failure("old", "a2c", 8), failure("lost", "a3c", 9)], "no [luck]")
     store.close()
     derived = []
-    monkeypatch.setattr("derl.experiments.pruning.is_current", lambda **row: derived.append(1) or is_current(**row))
+    monkeypatch.setattr("derl.experiments.pruning.case_of", lambda *names: derived.append(1) or case_of(*names))
     code, out = run(capsys, "status", "--store", folder)
-    assert len(derived) == 3
+    # Of two seeds of one case, and of one of another.
+    assert len(derived) == 2
     assert (out.count("failed:"), "seed 7: no memory" in out, "2 failures are from another" in out) == (1, True, True)
 
     code, out = run(capsys, "store", "prune", "--store", folder, "--dry-run")

@@ -16,6 +16,13 @@ def test_settings_survive_being_text():
     assert case_of("a2c-count", "DeepSea-5", case.setting) == case
 
 
+@given(st.integers(-(10**12), 10**12))
+def test_a_number_has_one_name_however_it_is_written(number):
+    """2000000 from a file was another setting than 2e6, and than itself when it was read back."""
+    assert setting_text({"protocol.steps": number}) == setting_text({"protocol.steps": float(number)})
+    assert parse_setting(setting_text({"protocol.steps": number})) == {"protocol.steps": number}
+
+
 @given(
     st.text(max_size=12) | st.sampled_from(["8x8", "7", "true", "nan", "1e3", "a, b=2", '"', 'x"', "\\u0022", "", " "])
 )

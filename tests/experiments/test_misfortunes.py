@@ -1,6 +1,8 @@
 """What a sweep does about processes that are killed, talk nonsense or hang, damaged files, and folders of others."""
 
+import importlib
 import json
+import os
 import sqlite3
 import time
 
@@ -13,7 +15,8 @@ from derl.experiments.jobs import execute, job_folder, outdated_jobs, to_data
 from derl.experiments.pool import Worker
 from derl.experiments.pruning import leftovers, prune
 from derl.experiments.store import Store
-from derl.experiments.sweep import ATTEMPTS, Sweep, seconds_left
+from derl.experiments.sweep import ATTEMPTS, Sweep, claim, seconds_left
+from derl.experiments.worker import place_of
 from derl.training.checkpoint import read_attached, read_metadata, save_checkpoint
 from derl.training.trainer import Interrupted
 from experiments.pretending import begin, experiment, job_of, pretended, put, started
@@ -264,3 +267,25 @@ def read_only(store):
 )
 def test_how_long_the_rest_takes(rest, workers, trained, worth, seconds):
     assert seconds_left(rest, workers, trained, worth) == pytest.approx(seconds)
+
+
+def test_a_sweep_that_cannot_begin_gives_the_store_back(tmp_path, monkeypatch):
+    """In a notebook the process lives on, and with it the lock."""
+    sweep = Sweep(experiment(), tmp_path, workers=1)
+
+    def fail():
+        raise DerlError("no luck")
+
+    monkeypatch.setattr(sweep, "_tidy", fail)
+    with pytest.raises(DerlError, match="no luck"):
+        sweep.run()
+    os.close(claim(tmp_path, patience=0.0))
+
+
+def test_an_error_is_told_with_the_line_of_the_users_module(tmp_path, monkeypatch):
+    (tmp_path / "faulty_bonus.py").write_text("import json\n\n\ndef reward(text):\n    return json.loads(text)\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(ValueError, match="Expecting") as caught:
+        importlib.import_module("faulty_bonus").reward("{")
+    assert place_of(caught.value, ["faulty_bonus", "missing"]) == "faulty_bonus.py, line 5"
+    assert place_of(caught.value, []).startswith("decoder.py, line ")

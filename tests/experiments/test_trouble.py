@@ -60,7 +60,7 @@ def test_what_cannot_be_written_ends_the_sweep_and_keeps_the_job(tmp_path):
     worker = pretended(sweep.waiting.pop())
     message = {"error": "cannot write: Disk quota exceeded", "unsaved": True}
     with pytest.raises(DerlError, match=r"quota exceeded; the same command continues"):
-        sweep._finished(worker, message)
+        sweep._freed(worker, message)
     sweep._end()
     assert (folder / "checkpoint.safetensors").exists()
     assert len(make_plan(experiment(), tmp_path, 1).jobs[0].members) == 2
@@ -103,7 +103,7 @@ def test_a_run_that_is_stored_counts_once_when_its_job_ends(tmp_path):
     begin(tmp_path, job, 0.5)
     put(tmp_path, job, {0})
     sweep = Sweep(experiment(4), tmp_path, workers=1)
-    sweep._finished(pretended(sweep.waiting.pop()), {"done": job.name})
+    sweep._freed(pretended(sweep.waiting.pop()), {"done": job.name})
     progress = sweep.progress()
     sweep._end()
     assert (progress.runs, progress.found, progress.done) == (4, 1, 4)
@@ -140,7 +140,7 @@ def test_the_bar_of_a_resumed_job_fills(tmp_path):
     worker = pretended(job, job.steps, half)
     sweep.workers, sweep.waiting, sweep._begun = [worker], [], sweep._begun - 10.0
     before = sweep.progress()
-    sweep._finished(worker, {"done": job.name})
+    sweep._freed(worker, {"done": job.name})
     after = sweep.progress()
     sweep._end()
     assert before.steps == after.steps == after.total_steps == job.steps

@@ -10,7 +10,9 @@ from derl.cli.display import console
 from derl.cli.flags import parsed
 from derl.cli.modules import command_line
 from derl.core.errors import require
+from derl.core.files import file_to_write
 from derl.experiments.exchange import read_results
+from derl.experiments.machine import check_output
 
 
 @dataclasses.dataclass(frozen=True)
@@ -32,6 +34,10 @@ class Report:
         """Read, and write the page."""
         require(self.evaluations >= 1, f"--evaluations must be at least 1, not {self.evaluations}")
         require(not self.out.is_dir(), f"{self.out} is a folder; give the name of a file")
+        # Told now, not after a minute of work.
+        check_output(file_to_write(self.out).parent)
+        if self.csv is not None:
+            check_output(self.csv, "--csv")
         missing = next((path for path in self.results if not path.exists()), None)
         where = "name results with --results FILE.parquet (of a store: derl store export FILE.parquet)"
         require(missing is None, f"there is no {missing}; {where}")

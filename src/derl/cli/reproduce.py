@@ -176,14 +176,18 @@ def write_out(command: Reproduce, chosen: Experiment, frame: pl.DataFrame, args:
         console.print(f"page and figures: {out}", soft_wrap=True, markup=False)
         return
     judged = verdicts(frame)
-    if not show_tables(command.name, judged):
-        # Pure exploration is a figure in the paper, and the grid search is not published: ours alone, then.
+    selection = selection_page(choices(frame)) if command.name == "grid-search" else ""
+    if selection:
+        # What was chosen, rather than a line for each of two thousand configurations.
+        console.print(selection, markup=False, soft_wrap=True)
+    elif not show_tables(command.name, judged):
+        # Pure exploration is a figure in the paper: ours alone, then.
         show_returns(chosen, frame)
     if shorter:
         console.print("Trained for less than the paper did: expect differences.")
     write_all(frame, out)
-    if command.name == "grid-search":
-        write_text(out / "choices.md", selection_page(choices(frame)))
+    if selection:
+        write_text(out / "choices.md", selection)
     finished = finished_on(Store(command.store, read_only=True), frame)
     facts = Facts(finished=finished, command=command_line("reproduce", *args))
     path = write_report(frame, out / "report.html", facts=facts)

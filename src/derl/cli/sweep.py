@@ -188,19 +188,23 @@ def main(args: list[str]) -> None:
 
 
 def show_returns(experiment: Experiment, frame: pl.DataFrame) -> None:
-    """A line for every case. What all cases share is said once, above."""
+    """A line for every case, in the experiment's order. What all cases share is said once, above."""
     if len(frame) == 0:
         return
     changes = [set(case.changes) for case in experiment.cases]
     shared = dict(set.intersection(*changes))
+    names = ["recipe", "task", "setting"]
+    place = {(case.recipe, case.task, case.setting): i for i, case in enumerate(experiment.cases)}
+    summary = summarise(frame, names).iter_rows(named=True)
     rows, failed = [], 0
-    for row in summarise(frame, ["recipe", "task", "setting"]).iter_rows(named=True):
+    for row in sorted(summary, key=lambda row: place.get(tuple(row[name] for name in names), len(place))):
         failed += row["failed"]
         own = {name: value for name, value in parse_setting(row["setting"]).items() if name not in shared}
         runs = f"{row['runs']}" + (f", {row['failed']} failed" if row["failed"] else "")
         labels = (row["recipe"], row["task"], setting_text(own), runs)
         average = spread(row["average"], row["average_std"])
-        interval = f"{value(row['low'])} to {value(row['high'])}"
+        # One run alone has no spread.
+        interval = f"{value(row['low'])} to {value(row['high'])}" if row["runs"] - row["failed"] > 1 else "–"
         rows.append((*labels, average, interval, value(row["maximum"]), value(row["final"])))
     table = Table(
         box=None,

@@ -71,10 +71,10 @@ class Watch:
         if self.no_gif:
             return None
         if type(env).render_rgb is Environment.render_rgb:
-            screen.print(f"{env.name} does not draw itself (Environment.render_rgb), so there is no GIF")
+            screen.print(f"{env.name} does not draw itself (Environment.render_rgb), so there is no GIF", markup=False)
             return None
         path = write_gif(self.gif or self.run / "watch.gif", env, tracks, fps=self.fps, alone=alone)
-        screen.print(f"GIF: {path}", soft_wrap=True)
+        screen.print(f"GIF: {path}", soft_wrap=True, markup=False)
         return path
 
     def seats(self, result: Result) -> list[Seat]:

@@ -93,6 +93,9 @@ def setting_text(changes: Mapping[str, Setting]) -> str:
 def _text(value: Setting) -> str:
     if isinstance(value, tuple):
         return "x".join(map(str, value)) + ("x" if len(value) == 1 else "")
+    if type(value) is int and abs(value) <= 2**53:
+        # Numbers are read back as floats, so that both are to be called the same.
+        value = float(value)
     if isinstance(value, float):
         # As short as possible, but never so short that another value would be called the same.
         return f"{value:g}" if float(f"{value:g}") == value else repr(value)

@@ -21,7 +21,7 @@ KNOWN = ("name", "title", "tasks", "recipes", "seeds", "vary", "set", "protocol"
 PROTOCOL = tuple(field.name for field in dataclasses.fields(Protocol))
 MOST_CASES = 100_000
 """More are a slip of the finger: their plan alone would take minutes."""
-MOST_RUNS = 1_000_000
+MOST_MEMBERS = 1_000_000
 PART = ("tasks", "recipes", "seeds", "vary", "set", "protocol")
 
 
@@ -55,7 +55,9 @@ class Experiment:
         for part in self.parts:
             check_seeds(part.seeds)
         runs = sum(len(part.cases) * len(part.seeds) for part in self.parts)
-        require(runs <= MOST_RUNS, f"{self.name}: {runs:,} runs, and at most {MOST_RUNS:,} can be: take fewer seeds")
+        require(
+            runs <= MOST_MEMBERS, f"{self.name}: {runs:,} runs, and at most {MOST_MEMBERS:,} can be: take fewer seeds"
+        )
         require(len(self.members()) > 0, f"{self.name}: there is nothing to run")
         seen = set()
         for case in self.cases:

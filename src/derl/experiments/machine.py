@@ -115,11 +115,11 @@ def nearest(path: Path) -> Path:
         raise DerlError(f"cannot use {path}: {error.strerror or error}; choose another folder") from None
 
 
-def check_output(path: Path) -> None:
-    """Raise now if the output folder will not be writable later."""
+def check_output(path: Path, flag: str = "--out") -> None:
+    """Raise now if the output folder, which a flag names, will not be writable later."""
     place = nearest(path)
     good = place.is_dir() and os.access(place, os.W_OK)
-    require(good, f"cannot write in {path}; choose another folder with --out")
+    require(good, f"cannot write in {path}; choose another folder with {flag}")
     enough_room(path)
 
 

@@ -113,6 +113,10 @@ class Worker:
             # It has just died: its last event will say so.
             return
 
+    def free(self) -> None:
+        """Note that it has nothing to do."""
+        self.ready, self.job, self.steps, self.begun_at = True, None, 0, 0
+
     def heard(self, steps: int) -> None:
         """Note how far its job is; the first time, where it began: a checkpoint may have been there."""
         if self._began is None:

@@ -49,25 +49,24 @@ def prune(store: Store, found: Leftovers) -> None:
 def failures(store: Store) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Runs that could not be finished: those that the same experiment would try again, and the others."""
     noted = store.failures()
-    # To derive an address takes a while: once for each.
-    current = [is_current(**row) for row in noted.drop("error").iter_rows(named=True)]
-    kept = pl.Series(current, dtype=pl.Boolean)
+    kept = noted["key"].eq_missing(keys_now(noted))
     return noted.filter(kept), noted.filter(~kept)
 
 
-def has_changed(key: str, recipe: str, task: str, setting: str, seed: int) -> bool:
-    """Whether runs of these names are something else now than when this one was noted. Not if there is no such name."""
-    return _address(recipe, task, setting, seed) not in (None, key)
+def keys_now(runs: pl.DataFrame) -> pl.Series:
+    """The content addresses that runs of these names would have now; null where there are no such names any more."""
+    # To build a configuration takes a while: once for all seeds of a case.
+    names = ("recipe", "task", "setting")
+    cases = {case: _config_key(*case) for case in runs.select(names).unique().iter_rows()}
+    found = [
+        (cases[recipe, task, setting], seed) for recipe, task, setting, seed in runs.select(*names, "seed").iter_rows()
+    ]
+    return pl.Series([key and seed_key(key, int(seed)) for key, seed in found], dtype=pl.String)
 
 
-def is_current(key: str, recipe: str, task: str, setting: str, seed: int) -> bool:
-    """Whether a run of these names still has the content address it had when it was noted."""
-    return _address(recipe, task, setting, seed) == key
-
-
-def _address(recipe: str, task: str, setting: str, seed: int) -> str | None:
+def _config_key(recipe: str, task: str, setting: str) -> str | None:
     try:
-        return seed_key(config_key(case_of(recipe, task, setting).config()), seed)
+        return config_key(case_of(recipe, task, setting).config())
     except DerlError:
         # A recipe, task or setting that there is no more.
         return None

@@ -22,7 +22,8 @@ of Table 1 were not measured. Its code is not part of this project, so that no c
 def reference_speed(recipe: str, task: str) -> float:
     """Steps per second of the paper's code for a row of Table 1, on the measured task that is nearest.
 
-    Of a row that was not measured, those of the same algorithm with Count: no bonus costs less, but for none at all.
+    Of a row that was not measured, those of the same algorithm with Count: learned bonuses cost more, and none costs
+    less.
     """
     known = REFERENCE.get(recipe, REFERENCE[f"{recipe.partition('-')[0]}-count"])
     family, _, size = task.partition("-")

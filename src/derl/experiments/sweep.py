@@ -95,11 +95,11 @@ class Sweep:
 
     def run(self) -> dict[str, str]:
         """Run everything that is left; the value is what failed, with the reason. Ctrl-C raises `Interrupted`."""
-        self._tidy()
-        count = min(self.plan.workers, len(self.waiting))
-        cores = quiet_cores(count) if accelerator() is None else []
         with stopped_by_signals(self._stop):
             try:
+                self._tidy()
+                count = min(self.plan.workers, len(self.waiting))
+                cores = quiet_cores(count) if accelerator() is None else []
                 for core in cores or ["any"] * count:
                     self._start(str(core))
                 while self._busy() and not self._stop.is_set():
@@ -138,14 +138,15 @@ class Sweep:
         elif "steps" in message:
             worker.heard(message["steps"])
         else:
-            self._finished(worker, message)
+            self._freed(worker, message)
             self._shown = 0.0
         # Workers report several times a second each: the display need not follow all of it.
         if time.monotonic() - self._shown > 0.5:
             self._shown = time.monotonic()
             self.show(self.progress())
 
-    def _finished(self, worker: Worker, message: dict[str, Any]) -> None:
+    def _freed(self, worker: Worker, message: dict[str, Any]) -> None:
+        """A worker has begun, or ended its job well or badly: it takes the next one."""
         job = worker.job
         if "done" in message and job is not None:
             self._count(worker, job)
@@ -155,7 +156,7 @@ class Sweep:
             self._failed(job, message["error"])
         else:
             self.idle_deaths = 0
-        worker.ready, worker.job, worker.steps, worker.begun_at = True, None, 0, 0
+        worker.free()
         self._next()
 
     def _count(self, worker: Worker, job: Job) -> None:

@@ -13,7 +13,8 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable
+import traceback
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -80,8 +81,16 @@ def main(argv: list[str]) -> int:
         except DerlError as error:
             say(error=str(error), unsaved=isinstance(error, WriteError))
         except Exception as error:  # A fault in a user's own part is this job's, not the worker's.
-            say(error=f"{type(error).__name__}: {error}".splitlines()[0])
+            say(error=f"{type(error).__name__}: {error}".splitlines()[0] + f" ({place_of(error, modules)})")
     return 0
+
+
+def place_of(error: Exception, modules: Sequence[str]) -> str:
+    """Where an error was raised: the last line of a user's module that led to it, or of all if there is none."""
+    frames = traceback.extract_tb(error.__traceback__)
+    own = {os.path.realpath(found) for name in modules if (found := getattr(sys.modules.get(name), "__file__", None))}
+    last = next((frame for frame in reversed(frames) if os.path.realpath(frame.filename) in own), frames[-1])
+    return f"{Path(last.filename).name}, line {last.lineno}"
 
 
 if __name__ == "__main__":

@@ -14,8 +14,10 @@ from derl.analysis.figures.beyond import (
     over,
     part_figure,
     published_points,
+    sensitivity_figure,
 )
 from derl.analysis.measures.frames import Results
+from derl.analysis.measures.holding import holdings
 from derl.analysis.pages.beyond import write_beyond
 from derl.analysis.published.runs_behind import MAXIMA
 from derl.experiments.beyond import ABLATION_TASKS, ABLATIONS, CHANCE, DEEP, EARLY, HOLDING, UNHELD
@@ -78,6 +80,20 @@ def test_sensitivity_is_drawn_beside_the_published(tmp_path):
     assert "](sensitivity.png)" in page
     assert "| DeepSea 10, 100 |" in page
     assert (tmp_path / "sensitivity.png").exists()
+
+
+def test_the_sensitivity_figure_has_every_value_that_was_run():
+    swept = [(Case.of("derl", "DeepSea-10", {"bonus.increment": v}), [SOLVED]) for v in (0.01, 100.0)]
+    found = {h.case: h for h in holdings(frame((Case.of("derl", "DeepSea-10"), [SOLVED]), *swept))}
+    figure = sensitivity_figure(found)
+    assert figure is not None
+    _, decay, *_ = figure.axes
+    lines = {line.get_label(): line for line in decay.lines}
+    np.testing.assert_allclose(lines["derl"].get_xdata(), [0.01, 1.0, 100.0])
+    np.testing.assert_allclose(lines["derl"].get_ydata(), np.mean(SOLVED))
+    # The paper's seven increments.
+    assert len(lines["A2C Count (published)"].get_xdata()) == 7
+    assert sensitivity_figure({Case.of("derl", "DeepSea-10"): found[Case.of("derl", "DeepSea-10")]}) is None
 
 
 def test_a_part_is_drawn_beside_the_recipe():

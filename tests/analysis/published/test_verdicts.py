@@ -1,4 +1,4 @@
-"""Verdicts: the rule, worked by hand, and what is said about differences."""
+"""Verdicts: the rule, worked by hand, and what further seeds tell about differences."""
 
 import dataclasses
 import math
@@ -8,24 +8,13 @@ import polars as pl
 import pytest
 
 from analysis.made_up import frame_of, like_the_paper
+from analysis.published.judging import A2C, cell, runs
 from derl.analysis.measures.statistics import bootstrap_interval, bootstrap_means, interval_of
-from derl.analysis.published.explanations import standing_of, why
-from derl.analysis.published.ours import chance_of_reaching, changes, interval_of_draws, widest_interval
-from derl.analysis.published.reasons import REASONS, reasons_for
-from derl.analysis.published.verdicts import count_outcomes, count_standings, verdict_frame, verdicts
-from derl.experiments.cases import Case, check_case
-from derl.experiments.paper import Cell, cells
-
-A2C = Case.of("a2c-count", "DeepSea-10")
-
-
-def cell(mean: float, case: Case = A2C, statistic="average", table="tab:mean_returns") -> Cell:
-    return Cell(table, "row", "column", statistic, mean, 0.0, False, case)
-
-
-def runs(*levels: float, case: Case = A2C, evaluations: int = 100) -> pl.DataFrame:
-    """Flat runs of these returns."""
-    return frame_of({case: [[level] * evaluations for level in levels]})
+from derl.analysis.published.explanations import why
+from derl.analysis.published.ours import chance_of_reaching, interval_of_draws, widest_interval
+from derl.analysis.published.verdicts import count_outcomes, verdict_frame, verdicts
+from derl.experiments.cases import Case
+from derl.experiments.paper import cells
 
 
 def test_with_five_runs_the_interval_is_the_plain_bootstrap():
@@ -82,157 +71,6 @@ def test_failed_runs_are_said():
     (verdict,) = verdicts(runs(1.0, 1.0).with_columns(failed), [cell(1.0)])
     assert (verdict.outcome, verdict.note) == ("consistent", "1 of 2 runs failed; from 2 runs only")
     assert verdicts(runs(1.0, 1.0, 1.0), [cell(1.0)])[0].note == ""
-
-
-def test_reasons_are_for_differences_only():
-    deppo = Case.of("deppo-count", "DeepSea-10")
-    frame = runs(0.5, 0.5, case=deppo)
-    same, other = verdicts(frame, [cell(0.5, deppo), cell(0.9, deppo, table="tab:elsewhere")])
-    assert same.explanations == ()
-    assert (same.standing, other.standing) == (None, "explained")
-    # Ours agrees with the paper's other number for the same case.
-    assert other.explanations[0].kind == "paper"
-    assert "0.50" in other.explanations[0].text
-    assert any("run from new steps into older ones" in e.text for e in other.explanations)
-
-
-def test_a_reason_is_tested_where_its_option_was_run():
-    ride = Case.of("a2c-ride", "DeepSea-10", {"bonus.scale": 4.0})
-    plain = Case.of("a2c-ride", "DeepSea-10")
-    published = cell(0.3, ride, table="tab:deepsea_10_intrinsic_coef_mean")
-
-    def first(*levels, tests=15):
-        counts = {ride: 5, plain: tests}
-        frame = frame_of({case: [[x] * 100] * counts[case] for case, x in zip(counts, levels, strict=False)})
-        (verdict,) = verdicts(frame, [published])
-        return next(e for e in verdict.explanations if "lambda" in e.text)
-
-    assert (first(0.9).confirmed, first(0.9).option) == (None, "bonus.scale=1")
-    assert first(0.9, 0.3).confirmed is True
-    # The number does not appear with lambda = 1 either, so this is not why, and that is said.
-    assert first(0.9, 0.6).confirmed is False
-    assert first(0.9, 0.6).standing == "refuted"
-    # Five runs cannot tell that: one run in five may be unlike all of them.
-    assert (first(0.9, 0.6, tests=5).confirmed, first(0.9, 0.6, tests=5).undecided) == (None, True)
-
-
-def test_an_option_that_changes_nothing_explains_nothing():
-    """Both have runs at 0 and 1, by chance in other shares: the published number fits one of them and not the other.
-    More runs might show a change, so that is not refuted either."""
-    ride, plain = Case.of("a2c-ride", "DeepSea-10", {"bonus.scale": 4.0}), Case.of("a2c-ride", "DeepSea-10")
-    published = cell(0.2, ride, table="tab:deepsea_10_intrinsic_coef_mean")
-
-    def standing(ours, option):
-        frame = frame_of({ride: [[x] * 100 for x in ours], plain: [[x] * 100 for x in option]})
-        (verdict,) = verdicts(frame, [published])
-        assert verdict.outcome == "differs"
-        return next(e for e in verdict.explanations if "lambda" in e.text).standing
-
-    assert standing([0, 1, 1, 1, 1], [0, 0, 1, 1, 1]) == "possible"
-    assert standing([1, 1, 1, 1, 1], [0.2] * 5) == "explained"
-    # Outside of an interval that has no width, but a deal in six is as far apart.
-    assert standing([1, 1, 1, 1, 1], [0, 0, 1, 1, 1]) == "possible"
-    assert standing([1, 1, 1, 1, 1], [0.9, 0.9, 1, 1, 1]) == "refuted"
-    assert standing([1, 1, 1], [0, 0, 0.6]) == "possible"
-
-
-def test_an_option_that_fails_in_the_rest_of_its_row_is_not_the_reason():
-    """One code made the row: it cannot have divided by one increment and not by the others."""
-    values = (0.1, 0.2, 5.0)
-    ours = {x: Case.of("a2c-count", "DeepSea-10", {"bonus.increment": x}) for x in values}
-    undivided = {"bonus.divide_by_increment": False}
-    option = {x: Case.of("a2c-count", "DeepSea-10", {"bonus.increment": x, **undivided}) for x in values}
-    table = "tab:decay_sensitivity_count_deepsea_mean"
-
-    def outcomes(*levels):
-        rows = {case: [[0.9] * 100] * 5 for case in ours.values()}
-        rows |= {case: [[level] * 100] * 5 for case, level in zip(option.values(), levels, strict=True) if level}
-        judged = verdicts(frame_of(rows), [cell(0.1, case, table=table) for case in ours.values()])
-        return [next(e.confirmed for e in v.explanations if "increment" in e.name) for v in judged]
-
-    assert outcomes(0.1, 0.1, 0.1) == [True, True, True]
-    assert outcomes(0.1, 0.1, 0.5) == [True, True, False]
-    assert outcomes(0.1, 0.5, 0.5) == [False, False, False]
-    # What is confirmed as often as refuted is not confirmed. The third was not run.
-    assert outcomes(0.1, 0.5, None) == [False, False, None]
-
-
-def test_an_option_has_to_make_the_maximum_of_the_same_runs_too():
-    """Both are of one set of runs: what makes the average appear and not its maximum did not make them."""
-    ride, plain = Case.of("a2c-ride", "DeepSea-10", {"bonus.scale": 4.0}), Case.of("a2c-ride", "DeepSea-10")
-    average = cell(0.3, ride, table="tab:deepsea_10_intrinsic_coef_mean")
-    maxima = {
-        table: cell(0.5, ride, "maximum", table)
-        for table in ("tab:deepsea_10_intrinsic_coef_max", "tab:decay_sensitivity_deep_deepsea_max")
-    }
-
-    def confirmed(option, *published):
-        frame = frame_of({ride: [[0.9] * 100] * 5, plain: [option] * 60})
-        first, *_ = verdicts(frame, [average, *published])
-        return next(e.confirmed for e in first.explanations if "lambda" in e.text)
-
-    flat, late = [0.3] * 100, [0.1] * 50 + [0.5] * 50
-    beside, elsewhere = maxima.values()
-    assert confirmed(flat) is True
-    assert confirmed(late, beside) is True
-    assert confirmed(flat, beside) is False
-    # The paper's other experiments had runs of their own.
-    assert confirmed(flat, elsewhere) is True
-
-
-def test_options_that_do_nothing_seldom_explain():
-    """The published number, ours and the option's are of the same coins. The interval alone called 3 of 4 explained."""
-    rng, differing, explained = np.random.default_rng(0), 0, 0
-    for chance in np.repeat([0.4, 0.6, 0.8], 150):
-        published, ours, option = ((rng.random((5, 1)) < chance) * 1.0 for _ in range(3))
-        low, high = (float(x) for x in interval_of_draws(ours, "average"))
-        if not low <= published.mean() <= high:
-            differing += 1
-            explained += bool(changes(ours, option, "average"))
-    assert differing > 50
-    assert explained < 0.1 * differing
-
-
-def test_a_guess_that_nothing_can_test_explains_nothing():
-    """Keys that drift cannot be switched on where increments are varied. Telling of them is no explanation."""
-    changed = {"bonus.increment": 0.1}
-    hallway = Case.of("ppo-count", "Hallway-10-10", changed)
-    options = {
-        "ours": hallway,
-        "sampled": Case.of("ppo-count", "Hallway-10-10", {**changed, "protocol.evaluation": "sampled"}),
-        "undivided": Case.of("ppo-count", "Hallway-10-10", {**changed, "bonus.divide_by_increment": False}),
-        "plain": Case.of(
-            "ppo-count",
-            "Hallway-10-10",
-            {**changed, "normalise_observations": False, "normalise_rewards": False},
-        ),
-        "lasting": Case.of("ppo-count", "Hallway-10-10", {**changed, "env_options.lasting_goal": True}),
-    }
-
-    def judged(case, **levels):
-        other = Case.of("a2c", "DeepSea-10")
-        frame = frame_of(
-            {other: [[0.0] * 100] * 5, **{options[name]: [[level] * 100] * 15 for name, level in levels.items()}}
-        )
-        table = "tab:decay_sensitivity_count_hallway10_10_mean"
-        return verdicts(frame, [cell(0.9, case, table=table), cell(0.0, other)])[0]
-
-    drifting = next(e for e in judged(hallway, ours=0.1).explanations if "drifting" in e.name)
-    assert drifting.standing == standing_of([drifting]) == "none"
-    assert judged(hallway, ours=0.1).standing == "possible"
-    assert judged(hallway, ours=0.1, lasting=0.9).standing == "explained"
-    # What was tested and is not the reason is different from what nobody has thought of.
-    refuted = judged(hallway, ours=0.1, sampled=0.2, undivided=0.2, plain=0.2, lasting=0.2)
-    assert refuted.standing == "refuted"
-    assert why(refuted.explanations) == (
-        "the luck of a few runs (10 runs: 0.10; less than 0.1 % of samples of five are as far off), "
-        "PPO's normalisation in Hallway (15 runs: 0.20), counts not divided by "
-        "their increment (15 runs: 0.20), sampled evaluation of baselines (15 runs: 0.20), a goal that is reached only "
-        "once (15 runs: 0.20): tested, not the reason; "
-        "PPO Count with drifting keys, increments: cannot be tested, explains nothing yet"
-    )
-    every = [judged(hallway, ours=0.1), refuted, judged(hallway, ours=0.9)]
-    assert count_standings(every) == {"explained": 0, "possible": 1, "refuted": 1, "none": 0}
 
 
 def test_further_seeds_tell_about_luck_but_not_about_the_verdict():
@@ -332,47 +170,6 @@ def test_a_number_that_cannot_be_of_five_runs_is_said_to_be_so():
     (verdict,) = verdicts(frame, [c for c in cells() if c.case == case and c.table == "tab:mean_returns"])
     assert verdict.standing == "possible"
     assert "0.70 ± 0.45, cannot be that of five" in why(verdict.explanations)
-
-
-def test_confirmed_reasons_come_first():
-    case = Case.of("ppo-icm", "Hallway-10-10")
-    sampled = Case.of("ppo-icm", "Hallway-10-10", {"protocol.evaluation": "sampled"})
-    frame = frame_of({case: [[0.9] * 100] * 5, sampled: [[0.1] * 100] * 5})
-    (verdict,) = verdicts(frame, [cell(0.1, case)])
-    assert verdict.explanations[0].confirmed is True
-    assert "sampled" in verdict.explanations[0].option
-    assert verdict.explanations[1].confirmed is None
-
-
-@pytest.mark.parametrize("reason", REASONS, ids=lambda reason: reason.name)
-def test_every_reason_concerns_something_and_its_option_exists(reason):
-    concerned = [c for c in cells() if reason.concerns(c)]
-    assert concerned
-    assert len(concerned) < len(cells())
-    tests = {reason.test(c.case) for c in concerned}
-    if reason.option:
-        assert any(tests)
-    for family in ("DeepSea", "Hallway"):
-        case = next((t for t in tests if t is not None and t.task.startswith(family)), None)
-        if case is not None:
-            check_case(case)
-
-
-def test_reasons_concern_what_they_should():
-    def names(recipe, task, table="tab:mean_returns", **changes):
-        case = Case.of(recipe, task, {f"bonus.{k}": v for k, v in changes.items()})
-        return [reason.name for reason in reasons_for(cell(0.0, case, table=table))]
-
-    assert names("a2c-ride", "DeepSea-10") == ["sampled evaluation of baselines"]
-    assert names("a2c-ride", "DeepSea-10", scale=2.0)[0] == "RIDE without lambda"
-    assert names("ppo-count", "Hallway-20-0")[0] == "PPO Count with drifting keys"
-    assert "PPO Count with drifting keys" not in names("ppo-count", "DeepSea-10")
-    assert names("ppo-ride", "Hallway-20-0")[0] == "what PPO RIDE counts in Hallway"
-    assert names("deppo-icm", "DeepSea-14")[:2] == [
-        "the order of DePPO's steps",
-        "ICM's coefficients (deppo-icm, DeepSea)",
-    ]
-    assert names("dedqn-count", "DeepSea-14") == ["DeDQN's frozen targets"]
 
 
 def test_all_numbers_of_the_paper():

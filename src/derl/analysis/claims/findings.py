@@ -48,8 +48,8 @@ class Finding:
     """What is missing, if there is no effect."""
     note: str = ""
     too_few: str = ""
-    """Why it cannot be judged, whatever its interval: of less than half of the cases, of half of the tasks or less,
-    or of too few runs."""
+    """Why it is not judged, whatever its interval: fewer than half of the cases were run, not more than half of the
+    tasks, or too few runs."""
 
     @property
     def estimate(self) -> Estimate | None:

@@ -216,11 +216,11 @@ def _sensitivity_panel(
 ) -> None:
     for i, recipe in enumerate(("a2c-count", "ppo-count", "dea2c-count", "deppo-count", "dedqn-count")):
         wanted = {Case.of(recipe, task, {setting: v}): v for v in values} | {Case.of(recipe, task): 1.0}
-        tables = ("intrinsic_coef_mean",) if setting == "bonus.scale" else ("decay_sensitivity_count",)
+        table = "intrinsic_coef_mean" if setting == "bonus.scale" else "decay_sensitivity_count"
         points = {
             wanted[c.case]: c.mean
             for c in cells()
-            if c.case in wanted and c.statistic == "average" and tables[0] in c.table and not c.table.endswith("_kl")
+            if c.case in wanted and c.statistic == "average" and table in c.table and not c.table.endswith("_kl")
         }
         x = sorted(points)
         label = f"{row_name(recipe)} (published)"

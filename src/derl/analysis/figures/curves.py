@@ -63,8 +63,8 @@ def best_recipes(
     """Of each algorithm the recipe with the highest normalised average return over the tasks.
 
     Where not all have been run, a task counts by how much better a recipe is there than the algorithm's others, and
-    recipes with half as many tasks as another, or fewer, are left out. `fullest` leaves out all that have fewer than
-    another, for means over tasks, which compare only if they are over the same.
+    recipes with half as many tasks as another, or fewer, are left out. `fullest` keeps only
+    those with the most tasks: means over different tasks do not compare.
     """
     scores: dict[str, dict[str, float]] = {}
     for case in results.cases:

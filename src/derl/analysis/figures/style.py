@@ -1,5 +1,6 @@
 """How all figures look: colours everyone can tell apart, type that survives printing, no state between figures."""
 
+import io
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from matplotlib.colors import Colormap, ListedColormap, to_hex
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-from derl.core.files import writing
+from derl.core.files import write_atomically, writing
 
 BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY, BLACK = (
     "#0072B2",
@@ -45,7 +46,11 @@ RC: dict[str, Any] = {
     # Fonts as text that can be searched and edited, not as outlines.
     "pdf.fonttype": 42,
 }
-DPI = 200
+FORMATS: dict[str, dict[str, Any]] = {
+    "png": {"dpi": 200, "metadata": {"Software": None}},
+    "pdf": {"metadata": {"CreationDate": None, "Producer": None, "Creator": None}},
+}
+"""The kinds of file a figure is saved as. None says when or with what it was made."""
 
 
 def new_figure(width: float, height: float) -> Figure:
@@ -64,13 +69,15 @@ def styled() -> Any:
 
 def save(figure: Figure, path: Path | str) -> list[Path]:
     """Write a figure as PNG and PDF; `path` is their name without the ending. The same figure gives the same bytes."""
-    stem = Path(path)
-    png, pdf = (stem.with_name(f"{stem.name}.{ending}") for ending in ("png", "pdf"))
-    with styled(), writing(png):
-        figure.savefig(png, dpi=DPI, metadata={"Software": None})
-    with styled(), writing(pdf):
-        figure.savefig(pdf, metadata={"CreationDate": None, "Producer": None, "Creator": None})
-    return [png, pdf]
+    stem, paths = Path(path), []
+    for ending, options in FORMATS.items():
+        drawn = io.BytesIO()
+        with styled():
+            figure.savefig(drawn, format=ending, **options)
+        paths.append(stem.with_name(f"{stem.name}.{ending}"))
+        with writing(paths[-1]):
+            write_atomically(paths[-1], drawn.getvalue())
+    return paths
 
 
 def colours(count: int) -> list[str]:

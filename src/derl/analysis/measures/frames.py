@@ -9,7 +9,7 @@ from jaxtyping import Float
 from derl.analysis.measures.curves import without_failures
 from derl.core.errors import DerlError, require
 from derl.experiments.cases import Case, case_of
-from derl.experiments.pruning import has_changed, is_current
+from derl.experiments.pruning import keys_now
 from derl.training.version import ENGINE
 
 NAMES = ["recipe", "task", "setting"]
@@ -39,7 +39,8 @@ def _as_recipes_are(frame: pl.DataFrame) -> pl.DataFrame:
     if "engine" not in frame.columns:
         return frame
     runs = frame.filter(pl.col("engine") == ENGINE).select("key", *NAMES, "seed").drop_nulls("key").unique()
-    changed = runs.filter(pl.Series([has_changed(**row) for row in runs.iter_rows(named=True)], dtype=pl.Boolean))
+    # A name that there is no more tells nothing.
+    changed = runs.filter(keys_now(runs) != runs["key"])
     return frame.join(changed, on=["key", *NAMES], how="anti")
 
 
@@ -53,7 +54,7 @@ def _one_configuration(frame: pl.DataFrame) -> pl.DataFrame:
     doubtful = runs.filter(several)
     if doubtful.is_empty():
         return frame
-    current = doubtful.filter(pl.Series([is_current(**row) for row in doubtful.iter_rows(named=True)]))
+    current = doubtful.filter(keys_now(doubtful).eq_missing(doubtful["key"]))
     lost = doubtful.join(current, on=NAMES, how="anti").sort(NAMES)
     if len(lost):
         recipe, task, setting = lost.row(0)[:3]

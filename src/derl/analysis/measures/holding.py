@@ -72,7 +72,7 @@ def is_optimal(returns: Float[np.ndarray, "..."], case: Case, optimum: float) ->
 
 
 def stable_from(optimal: Bool[np.ndarray, " evaluations"], last: float = LAST) -> int | None:
-    """The first evaluation that is optimal and from which on at least `share` are, over the `last` part or more.
+    """The first evaluation that is optimal and from which on at least `SHARE` are, over the `last` part or more.
 
     None for a run that does not end so: its last evaluation has to be optimal, too.
     """

@@ -109,6 +109,7 @@ def _deviation(values: Float[np.ndarray, "runs n"], chosen: np.ndarray) -> Float
     return np.sqrt(np.maximum(variance, 0)).mean(1)
 
 
-def can_tell(ours: int, theirs: int) -> bool:
-    """Whether so many runs can be dealt in enough ways for the most extreme one to be rarer than chance allows."""
-    return 1 / comb(ours + theirs, ours) < (1 - LEVEL) / 2
+def can_tell(ours: int, theirs: int, looks: int = 1) -> bool:
+    """Whether so many runs can be dealt in enough ways for the most extreme one to be rarer than chance allows, if it
+    is one of so many tests of the same thing."""
+    return 1 / comb(ours + theirs, ours) < (1 - LEVEL) / looks / 2

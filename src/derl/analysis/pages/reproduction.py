@@ -24,7 +24,7 @@ from derl.analysis.published.verdicts import (
     verdict_frame,
     verdicts,
 )
-from derl.core.files import writing
+from derl.core.files import write_atomically, writing
 from derl.experiments.builtin import DESCRIPTIONS
 
 RULE = (
@@ -78,9 +78,9 @@ def cautioned(text: str, notes: Sequence[str]) -> str:
 
 
 def write_text(path: Path, text: str) -> Path:
-    """Write a file, and its folder if need be."""
+    """Write a file whole or not at all, and its folder if need be."""
     with writing(path):
-        path.write_text(text, encoding="utf-8")
+        write_atomically(path, text.encode())
     return path
 
 

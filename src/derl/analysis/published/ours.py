@@ -136,17 +136,21 @@ def _statistic_of(curves: Float[np.ndarray, "ways evaluations"], statistic: Stat
 
 
 def changes(
-    ours: Float[np.ndarray, "runs evaluations"], option: Float[np.ndarray, "others evaluations"], statistic: Statistic
+    ours: Float[np.ndarray, "runs evaluations"],
+    option: Float[np.ndarray, "others evaluations"],
+    statistic: Statistic,
+    options: int = 1,
 ) -> bool | None:
     """Whether an option's runs differ from ours by more than seeds make them; None if there are too few runs to tell.
 
-    A permutation test: see `deals`.
+    A permutation test (see `deals`) at 5 %, divided by how many options were tried on the same number: each is a chance
+    of its own to differ by luck (Bonferroni).
     """
     ours, option = sound_runs(ours), sound_runs(option)
-    if not can_tell(len(ours), len(option)):
+    if not can_tell(len(ours), len(option), options):
         return None
     together = np.concatenate([ours, option])
     sides = deals(len(ours), len(together))
     one, other = (_statistic_of(means_of(side.astype(np.float64), together), statistic) for side in (sides, ~sides))
     gaps = np.abs(one - other)
-    return bool((gaps[1:] >= gaps[0] - 1e-9).mean() < 1 - LEVEL)
+    return bool((gaps[1:] >= gaps[0] - 1e-9).mean() < (1 - LEVEL) / options)

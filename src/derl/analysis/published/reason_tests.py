@@ -18,7 +18,7 @@ from derl.analysis.published.ours import (
     number_from,
     widest_interval,
 )
-from derl.analysis.published.reasons import Reason
+from derl.analysis.published.reasons import Reason, reasons_for
 from derl.analysis.published.runs_behind import fewest_runs
 from derl.analysis.published.tables import of_the_same_runs
 from derl.envs.registry import make
@@ -115,7 +115,12 @@ class ReasonTests:
         seeds make; None if nobody can say: it was not run, or in too few runs."""
         ours, option = (self.runs_of(case) for case in (cell.case, tested))
         appears = self.appears(option, cell) if len(option) else None
-        return (changes(ours, option, cell.statistic) or None) if appears else appears
+        return (changes(ours, option, cell.statistic, self.options_run(cell)) or None) if appears else appears
+
+    def options_run(self, cell: Cell) -> int:
+        """How many options were tried on a number."""
+        tested = {reason.test(cell.case) for reason in reasons_for(cell)} - {None}
+        return sum(case in self.results for case in tested if case is not None)
 
 
 def _evidence(returns: Returns, cell: Cell) -> Evidence:

@@ -92,7 +92,8 @@ def not_of_five_runs(cell: Cell) -> Contradiction | None:
 def fewest_runs(cell: Cell) -> int:
     """The runs a published number is taken to be of: five, as the paper says, or the fewest it can be of if it cannot.
 
-    Nobody knows how many those are. Means of more runs vary less, so what the fewest cannot make more hardly can.
+    Nobody knows how many those are. Means of more runs vary less, so what the fewest cannot make more hardly can; but
+    what the fewest can make more may not. The paper's search for hyper-parameters had three runs of everything.
     """
     contradiction = not_of_five_runs(cell)
     return DRAWN if contradiction is None else contradiction.possible[0]
