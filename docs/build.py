@@ -79,7 +79,9 @@ VARIANTS = {
             "targets not frozen": [{"exploiter.frozen_targets": False}],
             "prioritised replay": [{"exploiter.prioritised": True}],
             "lambda 0.5": [{"bonus.scale": 0.5}],
+            "lambda 0.01": [{"bonus.scale": 0.01}],
             "intrinsic rewards alone": [{"explorer_reward": "intrinsic"}],
+            "explorer PPO": [{"explorer_kind": "ppo"}],
         },
     ),
     ("algorithms/decoupled-actor-critic.md", "order"): (

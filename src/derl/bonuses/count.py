@@ -1,6 +1,9 @@
 """Count: rewards states in inverse proportion to how often they were visited."""
 
+from typing import Literal
+
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
@@ -43,6 +46,11 @@ def count_visits(
     return visits.at[states].max(by_then), by_then
 
 
+def visits_in_step(states: Int[Array, "T E"]) -> Int[Array, "T E"]:
+    """How many environments have been in each state at the same time step, in their order, this one included."""
+    return jax.vmap(visits_in_rollout)(states[:, None])[:, 0]
+
+
 UNCAPPED = "with an increment of 1 or more, where no bonus is above 1"
 """Why a cap may have no effect."""
 
@@ -65,6 +73,9 @@ class Count(Bonus[CountState]):
     """Which state of a transition is counted and rewarded."""
     capped: bool = eqx.field(default=True, static=True)
     """Cap the bonus at 1 while N < 1. If off, the increment only rescales the bonus, which normalisation cancels."""
+    memory: Literal["all", "step"] = eqx.field(default="all", static=True)
+    """Which visits are counted: all, or those of the same time step in other environments. The latter is what counts of
+    normalised observations come to in the authors' code: their statistics drift, so that none is ever seen again."""
 
     def init(self, key: PRNGKeyArray, spec: Spec, num_envs: int) -> CountState:
         if not isinstance(spec.observation, Discrete):
@@ -73,13 +84,21 @@ class Count(Bonus[CountState]):
         return CountState(jnp.zeros(spec.observation.size + 1, jnp.int32))
 
     def step(self, state: CountState, rollout: Rollout) -> tuple[CountState, Float[Array, "T E"]]:
-        visits, by_then = count_visits(state.visits, looked_at(rollout, self.looks))
+        states = looked_at(rollout, self.looks)
+        if self.memory == "step":
+            return state, self.reward(visits_in_step(states))
+        visits, by_then = count_visits(state.visits, states)
         return CountState(visits), self.reward(by_then)
 
     def reward(self, visits: Int[Array, "*b"]) -> Float[Array, "*b"]:
         """r^i of a state visited so often."""
         bonus = inverse_root_count(self.increment * visits, self.capped)
         return bonus / self.increment if self.divide_by_increment else bonus
+
+    @property
+    def recomputable(self) -> bool:
+        # A remembered step does not know where the other environments were.
+        return self.memory == "all"
 
     @property
     def needs_resets(self) -> bool:

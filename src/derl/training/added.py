@@ -20,6 +20,7 @@ ADDED = {
     "bonus_observations": "raw",
     "mixture_floor": -3.0,
     "mixture_weight": 1.0,
+    "memory": "all",
 }
 """Settings that parts got after results had been stored, and the values with which nothing changes."""
 
