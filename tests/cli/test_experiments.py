@@ -1,6 +1,5 @@
 """Sweeps, the store and its status, used as a user does."""
 
-import io
 import os
 import re
 import shutil
@@ -8,15 +7,12 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from rich.console import Console
 
 from cli.commanding import entered, run
 from derl.cli.flags import parsed
 from derl.cli.main import main
 from derl.cli.reproduce import Reproduce
-from derl.cli.sweep import show_returns
 from derl.experiments.cases import Case, case_of
-from derl.experiments.experiment import Experiment, Part, product
 from derl.experiments.packing import Entry
 from derl.experiments.planner import members_of
 from derl.experiments.store import Store
@@ -64,60 +60,6 @@ def test_a_finished_sweep_is_shown_beside_another_and_without_the_right_to_write
     assert "--workers must be at least 1, not 0" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("terminal", [True, False])
-def test_the_table_of_a_sweep_shows_what_was_varied(terminal, capsys, monkeypatch):
-    """At 80 columns the setting was a single "…"."""
-    output = io.StringIO()
-    narrow = Console(file=output, force_terminal=terminal, width=80, highlight=False, color_system=None)
-    monkeypatch.setattr("derl.cli.display.console", narrow)
-    # In the order of the file, which is not that of their names.
-    varied = {"bonus.scale": [10.0, 0.1], "explorer.entropy_coef": [1e-4]}
-    cases = product(["Hallway-10-10"], ["dea2c-hash-count"], vary=varied, fixed={"explorer.n_steps": 8})
-    mine = Experiment("mine", (Part(cases, (0, 1)),))
-    rows = [
-        {"run": 2 * i + seed, "seed": seed, "recipe": case.recipe, "task": case.task, "setting": case.setting}
-        | {"evaluation": 1, "steps": 10, "episodes": 1.0, "return": 0.5 + seed, "failed_at_step": None}
-        for i, case in enumerate(cases)
-        for seed in range(2)
-    ]
-    show_returns(mine, pl.DataFrame(rows, infer_schema_length=None))
-    text = output.getvalue()
-    assert "…" not in text
-    assert all(word in text for word in ("bonus.scale=0.1", "bonus.scale=10", "Hallway-10-10"))
-    lines = text.rstrip().splitlines()
-    assert all(len(line) <= 80 for line in lines) if terminal else len(lines) == 4
-    # What there is no room for is left out whole, and said: a column cut through its middle reads as another number.
-    shown = [name for name in ("interval", "maximum", "final") if name in "".join(lines[:-1])]
-    assert shown == (["maximum", "final"] if terminal else ["interval", "maximum", "final"])
-    assert (lines[-1] == "no room for: 95 % interval") == terminal
-    assert text.count("1.00 ± 0.00") == 2
-    assert text.index("bonus.scale=10") < text.index("bonus.scale=0.1")
-
-
-def test_one_run_has_no_interval(capsys, monkeypatch):
-    monkeypatch.setattr("derl.cli.display.console", Console(width=200))
-    cases = product(["DeepSea-4"], ["a2c"])
-    names = {"recipe": "a2c", "task": "DeepSea-4", "setting": "", "evaluation": 1, "steps": 10, "episodes": 1.0}
-    rows = [{"run": seed, "seed": seed, **names, "return": 0.1 + seed, "failed_at_step": None} for seed in (0, 1)]
-    for count, interval in ((1, "–"), (2, "0.10 to 1.10")):
-        show_returns(Experiment("mine", (Part(cases, (0,)),)), pl.DataFrame(rows[:count], infer_schema_length=None))
-        assert interval in capsys.readouterr().out
-
-
-def test_a_terminal_with_a_little_less_room_loses_one_column(monkeypatch):
-    output = io.StringIO()
-    console = Console(file=output, force_terminal=True, width=80, highlight=False, color_system=None)
-    monkeypatch.setattr("derl.cli.display.console", console)
-    cases = product(["DeepSea-6"], ["dea2c-count"], vary={"bonus.scale": [0.1]})
-    row = {"run": 0, "seed": 0, "recipe": "dea2c-count", "task": "DeepSea-6", "setting": cases[0].setting}
-    row |= {"evaluation": 1, "steps": 10, "episodes": 1.0, "return": 0.5, "failed_at_step": None}
-    frame = pl.DataFrame([row], infer_schema_length=None)
-    show_returns(Experiment("mine", (Part((*cases, *product(["DeepSea-6"], ["a2c"])), (0,)),)), frame)
-    words = output.getvalue().split()
-    assert words[-3:] == ["95", "%", "interval"]
-    assert {"maximum", "final", "bonus.scale=0.1"} < set(words)
-
-
 def test_a_dry_run_tells_what_is_left_and_does_nothing(done, capsys):
     code, out = run(capsys, "sweep", done / "spec.toml", "--store", done / "store", "--seeds", "3", "--dry-run")
     assert code == 0
@@ -134,7 +76,8 @@ def test_status(done, capsys):
     code, out = run(capsys, "status", done / "spec.toml", "--store", done / "store")
     assert "4 of 4 runs done (100%)\n" in out
     code, out = run(capsys, "status", "table-1", "--store", done / "store")
-    assert "0 of 990 runs done (0%); what is left: derl reproduce" in out
+    assert "0 of 990 runs done (0%)\n" in out
+    assert f"what is left: derl reproduce table-1 --store {done / 'store'}\n" in out
     code, out = run(capsys, "status", "table-1", "--quick", "--only", "a2c", "--store", done / "store")
     assert "0 of 4 runs done (0%)" in out
     code, out = run(capsys, "report", "--results", done / "store", "--out", done / "report.html")
@@ -384,3 +327,19 @@ def test_brackets_in_a_title_are_only_brackets(tmp_path, capsys, monkeypatch):
     code, out = run(capsys, "sweep", "spec.toml", "--dry-run")
     assert code == 0
     assert "x [/red] y [bold]" in out
+
+
+def test_files_of_other_kinds_are_not_replaced(done, tmp_path, capsys):
+    """A slip of the hand made Parquet of the file that describes the sweep."""
+    spec = tmp_path / "mine.toml"
+    spec.write_text("seeds = 1")
+    code, out = run(capsys, "store", "export", spec, "--store", done / "store")
+    assert (code, "ends in .parquet" in out) == (2, True)
+    code, out = run(capsys, "report", "--results", done / "spec.toml", "--out", spec)
+    assert (code, "ends in .html" in out) == (2, True)
+    assert spec.read_text() == "seeds = 1"
+
+
+def test_only_nothing_is_refused(done, capsys):
+    code, out = run(capsys, "sweep", done / "spec.toml", "--store", done / "store", "--only")
+    assert (code, "--only needs tasks, recipes or settings" in out) == (2, True)

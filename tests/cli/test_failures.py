@@ -3,6 +3,7 @@
 import pytest
 from rich.console import Console
 
+from cli.commanding import run
 from derl.cli import display, evaluate, plot, sweep, train, watch
 from derl.core.errors import DerlError
 
@@ -46,3 +47,15 @@ def test_a_sweep_says_how_many_runs_failed(tmp_path, capsys, monkeypatch):
     printed = capsys.readouterr().out
     assert "2, 2 failed" in printed
     assert "2 runs failed: their numbers were no longer finite" in printed
+
+
+def test_a_sweep_of_which_every_run_failed_is_an_error(tmp_path, capsys):
+    spec = tmp_path / "spec.toml"
+    spec.write_text(
+        'tasks = ["DeepSea-3"]\nrecipes = ["a2c"]\nseeds = 1\nset = { "explorer.learning_rate" = 1e38 }\n'
+        "protocol = { episodes = 40, evaluate_every = 20 }\n"
+    )
+    code, out = run(capsys, "sweep", spec, "--store", tmp_path / "store", "--workers", "1")
+    assert (code, "every run failed: no numbers are left" in out) == (2, True)
+    code, out = run(capsys, "status", spec, "--store", tmp_path / "store")
+    assert (code, "1 run of them failed: their numbers were no longer finite" in out) == (0, True)

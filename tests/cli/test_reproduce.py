@@ -6,13 +6,16 @@ import re
 import polars as pl
 
 from cli.commanding import entered, run
+from derl.analysis.pages.tables import grid_of, text
 from derl.analysis.published.explaining import explaining, repeating
 from derl.analysis.published.reasons import reasons_for
 from derl.analysis.published.verdicts import Verdict
+from derl.cli.reproduce import as_run
 from derl.experiments.builtin import experiment
 from derl.experiments.cases import case_of
 from derl.experiments.experiment import Part
 from derl.experiments.jobs import entry_of
+from derl.experiments.machine import check_pages
 from derl.experiments.paper import cells
 from derl.experiments.planner import members_of
 from derl.experiments.store import Store
@@ -139,3 +142,45 @@ def test_an_export_carries_the_tests_of_reasons(tmp_path, capsys):
     assert set(pl.read_parquet(path)["task"]) == {"DeepSea-10"}
     # Further seeds too, however many.
     assert set(pl.read_parquet(path).filter(pl.col("setting") == "")["seed"]) == {0, 1, 2, 3, 4, 70}
+
+
+def test_a_page_of_somebody_elses_is_not_overwritten(tmp_path, capsys):
+    folder = tmp_path / "project"
+    folder.mkdir()
+    (folder / "README.md").write_text("# Mine\n")
+    code, out = run(capsys, "reproduce", "table-1", "--quick", "--out", folder, "--store", tmp_path / "store")
+    assert (code, "has a README.md that derl did not write" in out) == (2, True)
+    assert (folder / "README.md").read_text() == "# Mine\n"
+    check_pages(folder, ("Mine",))
+    assert not (tmp_path / "store").exists()
+
+
+def test_tables_on_the_terminal_have_what_was_run():
+    judged = [
+        Verdict(cell, "consistent" if (cell.row, cell.column) == ("A2C", "DeepSea 14") else "not run")
+        for cell in cells()
+        if cell.table == "tab:mean_returns"
+    ]
+    whole = grid_of(judged, "tab:mean_returns")
+    grid = as_run(whole)
+    assert (grid.rows, grid.columns, len(grid.verdicts)) == (["A2C"], ["DeepSea 14"], 1)
+    assert "PPO" not in text(grid)
+    assert len(whole.verdicts) == 198
+
+
+def test_what_is_in_the_store_explains_without_being_asked(tmp_path, capsys, monkeypatch):
+    """After an import of results with further seeds and options `derl reproduce` said that nothing was explained."""
+    cell = next(c for c in cells() if (c.row, c.column, c.table) == ("A2C RIDE", "DeepSea 10", "tab:mean_returns"))
+    sampled = case_of("a2c-ride", "DeepSea-10", "protocol.evaluation=sampled")
+    entered(tmp_path / "store", cell.case, 5, value=0.9)
+    entered(tmp_path / "store", sampled, 5, value=cell.mean)
+    pages = []
+    monkeypatch.setattr("derl.cli.reproduce.write_all", lambda frame, out: pages.append(frame))
+    monkeypatch.setattr("derl.cli.reproduce.write_report", lambda frame, path, facts: path)
+    where = ("--store", tmp_path / "store", "--out", tmp_path / "out")
+    only = ("--only", "a2c-ride", "DeepSea-10")
+    assert run(capsys, "reproduce", "table-1", *only, *where)[0] == 0
+    assert set(pages[0]["setting"]) == {"", "protocol.evaluation=sampled"}
+    # Who asks for other seeds gets these alone.
+    assert run(capsys, "reproduce", "table-1", *only, *where, "--seeds", "5")[0] == 0
+    assert set(pages[1]["setting"]) == {""}

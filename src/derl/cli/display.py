@@ -5,7 +5,7 @@ import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.live import Live
@@ -27,11 +27,20 @@ LONG_BAR, SHORT_BAR = 24, 8
 """Columns of a progress bar: what it has, and below what it is left out."""
 
 
+def say(text: str, **options: Any) -> None:
+    """Print a sentence: a terminal breaks it between words, a pipe or a file gets it whole."""
+    console.print(text, soft_wrap=not console.is_terminal, **options)
+
+
 def show_table(table: Table, spare: Sequence[str] = ()) -> None:
-    """Print a table. A terminal wraps what is too long for it; a pipe or a file gets every line whole.
+    """Print a table, its title in a line above. A terminal wraps what is too long; a pipe or a file gets lines whole.
 
     A terminal too narrow for that has the columns in `spare` left out, the first one first.
     """
+    if table.title:
+        # Rich would break it where the table ends.
+        say(f"[italic]{table.title}[/]")
+        table.title = None
     for column in table.columns:
         # What does not fit goes on in the next line: an ellipsis would hide what tells one line from another.
         column.overflow = "fold"
@@ -112,7 +121,7 @@ def counted(number: float, thing: str) -> str:
 
 def spread(mean: float, deviation: float) -> str:
     """A mean with its standard deviation, for display."""
-    return f"{value(mean)} ± {value(deviation)}"
+    return "–" if math.isnan(mean) else f"{value(mean)} ± {value(deviation)}"
 
 
 class Field(NamedTuple):

@@ -40,16 +40,37 @@ def parsed(kind: type[Command], args: list[str], prog: str, **kwargs: Any) -> Co
         # An empty path would be this folder: a variable of a script was not set.
         require(value != "", f"{flag or 'the first argument'} is empty; give it a value, or leave it out")
         require(not re.fullmatch("--[a-z.-]+=", value), f"{value[:-1]} is empty; give it a value, or leave it out")
-    said = io.StringIO()
+    said, shown = io.StringIO(), Shown()
     try:
-        with contextlib.redirect_stderr(said):
+        with contextlib.redirect_stderr(said), contextlib.redirect_stdout(shown):
             command = tyro.cli(kind, args=args, prog=prog, **kwargs)
     except SystemExit as end:
         if not end.code:
+            sys.stdout.write(without_none(shown.getvalue()))
             raise
         raise DerlError(f"{one_line(said.getvalue())} (all flags: {prog} --help)") from None
     sys.stderr.write(said.getvalue())
     return command
+
+
+class Shown(io.StringIO):
+    """What keeps a command's help as a terminal would show it: with frames, and with colours unless they are off."""
+
+    encoding = "utf-8"
+
+    def __init__(self):
+        super().__init__()
+        # Asked now: soon this is the standard output.
+        self.coloured = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+
+    def isatty(self) -> bool:
+        return self.coloured
+
+
+def without_none(shown: str) -> str:
+    """A command's help without saying of flags that need not be given that they may also be None."""
+    nothing = "{None}|"
+    return re.sub(re.escape(nothing) + r"(\S+)", lambda found: found[1] + " " * len(nothing), shown)
 
 
 def one_line(framed: str) -> str:

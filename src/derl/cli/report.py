@@ -34,9 +34,13 @@ class Report:
         """Read, and write the page."""
         require(self.evaluations >= 1, f"--evaluations must be at least 1, not {self.evaluations}")
         require(not self.out.is_dir(), f"{self.out} is a folder; give the name of a file")
+        good = self.out.suffix.lower() in (".html", ".htm")
+        require(good, f"derl report writes HTML: give {self.out} a name that ends in .html")
+        require(len(self.results) > 0, "--results needs files or folders of results")
         # Told now, not after a minute of work.
         check_output(file_to_write(self.out).parent)
         if self.csv is not None:
+            require(self.csv.is_dir() or not self.csv.exists(), f"{self.csv} is a file; --csv takes a folder")
             check_output(self.csv, "--csv")
         missing = next((path for path in self.results if not path.exists()), None)
         where = "name results with --results FILE.parquet (of a store: derl store export FILE.parquet)"

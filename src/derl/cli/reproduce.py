@@ -8,17 +8,18 @@ from pathlib import Path
 import polars as pl
 
 from derl.analysis.claims.selection import choices
+from derl.analysis.pages import beyond, reproduction
 from derl.analysis.pages.beyond import write_beyond
 from derl.analysis.pages.claims import selection_page
 from derl.analysis.pages.figures import write_all
 from derl.analysis.pages.reproduction import write_text
-from derl.analysis.pages.tables import LEGEND, grid_of, text
-from derl.analysis.published.explaining import explaining, repeating
+from derl.analysis.pages.tables import LEGEND, Grid, grid_of, text
+from derl.analysis.published.explaining import explaining, repeating, tests_made
 from derl.analysis.published.ours import DRAWN
 from derl.analysis.published.tables import TABLES
 from derl.analysis.published.verdicts import FURTHER, Verdict, count_outcomes, verdicts
 from derl.analysis.report import Facts, write_report
-from derl.cli.display import console
+from derl.cli.display import console, say
 from derl.cli.flags import ExperimentName, parsed
 from derl.cli.modules import command_line, imported_modules
 from derl.cli.sweep import Running, complain, run_experiment, show_returns
@@ -26,7 +27,7 @@ from derl.core.errors import require
 from derl.experiments.builtin import EXPERIMENTS, QUICK_EPISODES, experiment
 from derl.experiments.cases import Case
 from derl.experiments.experiment import Experiment
-from derl.experiments.machine import check_output
+from derl.experiments.machine import check_output, check_pages
 from derl.experiments.planner import Member, members_of, results_of
 from derl.experiments.shortening import check_evaluations, shortened
 from derl.experiments.store import Store, is_store
@@ -89,19 +90,27 @@ def show_tables(name: str, judged: list[Verdict]) -> bool:
     for table in TABLES:
         grid = grid_of(judged, table.label)
         if table.experiment == name and any(v.outcome != "not run" for v in grid.verdicts.values()):
-            console.print(f"\n[bold]{table.title}[/]")
+            say(f"\n[bold]{table.title}[/]")
             width = console.width if console.is_terminal else None
-            console.print(text(grid, width), markup=False, soft_wrap=True)
+            console.print(text(as_run(grid), width), markup=False, soft_wrap=True)
             shown += grid.verdicts.values()
     counts = count_outcomes(shown)
     if shown:
-        console.print(f"\n{LEGEND} * is the best of ours, with all within its standard deviation.", soft_wrap=True)
-        console.print(
-            f"Of the {len(shown)} numbers of these tables {counts['consistent']} are consistent with ours, "
-            f"{counts['differs']} differ, {counts['not run']} were not run",
-            soft_wrap=True,
+        say(f"\n{LEGEND} * is the best of ours, with all within its standard deviation.")
+        say(
+            f"Consistent with ours: {counts['consistent']} of the {len(shown)} numbers of these tables; different: "
+            f"{counts['differs']}; not run: {counts['not run']}"
         )
     return bool(shown)
+
+
+def as_run(grid: Grid) -> Grid:
+    """A table without the rows and columns of which nothing was run."""
+    run = [key for key, verdict in grid.verdicts.items() if verdict.outcome != "not run"]
+    rows, columns = ({key[i] for key in run} for i in (0, 1))
+    there = {key: v for key, v in grid.verdicts.items() if key[0] in rows and key[1] in columns}
+    kept = ([name for name in names if name in some] for names, some in ((grid.rows, rows), (grid.columns, columns)))
+    return Grid(grid.table, *kept, verdicts=there, bold=grid.bold)
 
 
 def finished_on(store: Store, frame: pl.DataFrame) -> str:
@@ -117,10 +126,9 @@ def show_explaining(command: Reproduce, chosen: Experiment, names: Names) -> Non
     judged = [] if frame is None or len(frame) == 0 else verdicts(frame)
     console.print()
     if not judged:
-        text = "None of these runs is in the store yet: what --explain adds depends on what they make"
-        console.print(text, soft_wrap=True)
+        say("None of these runs is in the store yet: what --explain adds depends on what they make")
     elif not any(verdict.outcome == "differs" for verdict in judged):
-        console.print("No number in the store differs", soft_wrap=True)
+        say("No number in the store differs")
     for tests in (repeating(judged, chosen.parts, command.further), explaining(judged, chosen.parts)):
         if tests.cases:
             run_experiment(tests, command)
@@ -145,6 +153,7 @@ def main(args: list[str]) -> None:
     if not command.dry_run:
         # Told now, not after hours of training.
         check_output(command.folder())
+        check_pages(command.folder(), (reproduction.TITLE, beyond.TITLE))
     done = run_experiment(chosen, command, imported_modules())
     if done is None:
         if command.explain:
@@ -154,6 +163,11 @@ def main(args: list[str]) -> None:
     frame = frame_of(Store(command.store, read_only=True), plan.members, names)
     require(len(frame) > 0, "no run was finished; see derl status")
     members = plan.members
+    if not is_shorter(chosen, names) and seeds is None:
+        # What tells about differences and is there already, from an import or an earlier --explain.
+        members = (*members, *tests_made(Store(command.store, read_only=True), verdicts(frame), chosen.parts))
+        names |= {member.case: [member.case] for member in members if member.case not in names}
+        frame = frame_of(Store(command.store, read_only=True), members, names)
     repeated = functools.partial(repeating, further=command.further)
     for tests_of in (repeated, explaining) if command.explain else ():
         tests = tests_of(verdicts(frame), chosen.parts)
@@ -175,6 +189,8 @@ def write_out(command: Reproduce, chosen: Experiment, frame: pl.DataFrame, args:
         console.print((out / "README.md").read_text(), markup=False, soft_wrap=True)
         console.print(f"page and figures: {out}", soft_wrap=True, markup=False)
         return
+    if shorter:
+        say("[yellow]Trained for less than the paper did: expect differences, and agreement by luck.[/]")
     judged = verdicts(frame)
     selection = selection_page(choices(frame)) if command.name == "grid-search" else ""
     if selection:
@@ -183,8 +199,6 @@ def write_out(command: Reproduce, chosen: Experiment, frame: pl.DataFrame, args:
     elif not show_tables(command.name, judged):
         # Pure exploration is a figure in the paper: ours alone, then.
         show_returns(chosen, frame)
-    if shorter:
-        console.print("Trained for less than the paper did: expect differences.")
     write_all(frame, out)
     if selection:
         write_text(out / "choices.md", selection)

@@ -1,6 +1,9 @@
 """The flags that narrow an experiment, for every command that knows experiments by name."""
 
 import dataclasses
+from typing import Annotated
+
+import tyro
 
 from derl.cli.flags import parse_seeds
 from derl.core.errors import require
@@ -16,13 +19,14 @@ class Selection:
     """Other seeds than the experiment's: how many (0, 1, ...), or which: 3,7,11."""
     episodes: int | None = None
     """Train for at most so many episodes, with as many evaluations: rounded down to a multiple of their number."""
-    only: tuple[str, ...] = ()
+    only: Annotated[tuple[str, ...] | None, tyro.conf.arg(metavar="NAME ...")] = None
     """Only these tasks, recipes or settings: DeepSea-10 dea2c-count bonus.scale=0.1; as-is: what changes nothing."""
 
     def narrow(self, experiment: Experiment, small: bool = False) -> Experiment:
         """The part of an experiment these flags ask for, or of its small version."""
         require(self.episodes is None or self.episodes >= 1, f"--episodes must be at least 1, not {self.episodes}")
-        whole = experiment.narrowed(only=self.only)
+        require(self.only != (), "--only needs tasks, recipes or settings; to run everything leave it out")
+        whole = experiment.narrowed(only=self.only or ())
         part = quick(whole, self.episodes or QUICK_EPISODES) if small else whole.narrowed(episodes=self.episodes)
         return part.narrowed(seeds=self.other_seeds())
 

@@ -10,9 +10,11 @@ import tyro
 from rich.markup import escape
 from rich.table import Table
 
-from derl.cli.display import compact, console, counted, duration, show_table
+from derl.cli.display import compact, console, counted, duration, say, show_table
 from derl.cli.flags import STORE, parsed
+from derl.cli.modules import command_line
 from derl.cli.selection import StoredSelection
+from derl.experiments.builtin import EXPERIMENTS
 from derl.experiments.experiment import Experiment
 from derl.experiments.jobs import begun_jobs, job_folder
 from derl.experiments.planner import Member, members_of
@@ -52,20 +54,21 @@ def show_store(store: Store) -> None:
     runs, timed = total(cases, "runs"), total(cases, "timed")
     of_some = f" (of {timed:.0f} of them; the others' time was not recorded)" if timed < runs else ""
     spent = duration(total(cases, "seconds"))
-    console.print(
-        f"{counted(runs, 'run')}, {spent} of core time{of_some}, in {store.path}", soft_wrap=True, markup=False
-    )
+    say(f"{counted(runs, 'run')}, {spent} of core time{of_some}, in {store.path}", markup=False)
     old = total(cases, "runs") - total(cases.filter(engine=ENGINE), "runs")
     if old:
         text = f"{counted(old, 'run')} of another version of the engine: experiments run theirs again"
-        console.print(f"{text}; derl store prune removes older ones", soft_wrap=True)
+        say(f"{text}; derl store prune removes older ones")
 
 
 HEADS = re.compile(r"^(Deep|Hall)(Sea|way)-")
 
 
-def show_experiment(whole: Experiment, members: Sequence[Member], stored: Set[str]) -> None:
-    """How much of an experiment is done, recipe by recipe and task by task. A run with several names counts once."""
+def show_experiment(whole: Experiment, members: Sequence[Member], stored: Set[str], go_on: str) -> None:
+    """How much of an experiment is done, recipe by recipe and task by task, and the command that does the rest.
+
+    A run with several names counts once.
+    """
     tasks = list(dict.fromkeys(member.case.task for member in members))
     title = escape(whole.title or whole.name)
     table = Table(
@@ -85,9 +88,10 @@ def show_experiment(whole: Experiment, members: Sequence[Member], stored: Set[st
     show_table(table)
     keys = {member.key for member in members}
     done = len(keys & stored)
-    hint = "; what is left: derl reproduce or derl sweep" if done < len(keys) else ""
     # Rounded down: 100% is all of them.
-    console.print(f"{done} of {len(keys)} runs done ({100 * done // len(keys)}%){hint}", soft_wrap=True)
+    say(f"{done} of {len(keys)} runs done ({100 * done // len(keys)}%)")
+    if done < len(keys):
+        say(f"what is left: {go_on}", markup=False)
 
 
 def main(args: list[str]) -> None:
@@ -101,7 +105,10 @@ def main(args: list[str]) -> None:
     else:
         members = members_of(chosen.members())
         keys = {member.key for member in members}
-        show_experiment(chosen, members, stored)
+        action = "reproduce" if command.experiment in EXPERIMENTS else "sweep"
+        show_experiment(chosen, members, stored, command_line(action, *args))
+        if diverged := len(keys & store.diverged()):
+            say(f"[red]{counted(diverged, 'run')} of them failed: their numbers were no longer finite[/]")
     show_begun(command.store, stored, keys)
     show_failures(store, keys)
 
@@ -127,7 +134,7 @@ def show_failures(store: Store, keys: Set[str] | None) -> None:
         listed, old = store.failures().filter(pl.col("key").is_in(list(keys))), ()
     for row in listed.iter_rows(named=True):
         name = f"{row['recipe']} on {row['task']} {row['setting']} seed {row['seed']}"
-        console.print(f"[red]failed: {escape(name)}: {escape(row['error'])}[/]", soft_wrap=True)
+        say(f"[red]failed: {escape(name)}: {escape(row['error'])}[/]")
     if len(old):
         text = f"{len(old)} failures are from another version, or from a module that was not given with --import"
-        console.print(f"[dim]{text}; derl store prune lists and removes them[/]", soft_wrap=True)
+        say(f"[dim]{text}; derl store prune lists and removes them[/]")

@@ -9,7 +9,7 @@ from typing import Literal
 import tyro
 from rich.markup import escape
 
-from derl.analysis.published.explaining import explaining, repeating
+from derl.analysis.published.explaining import tests_made
 from derl.analysis.published.verdicts import verdicts
 from derl.cli.display import console, counted, duration
 from derl.cli.flags import STORE, parsed
@@ -61,16 +61,14 @@ def main(args: list[str]) -> None:
 def export_runs(command: StoreCommand) -> None:
     """Write a file."""
     require(len(command.paths) == 1, "derl store export takes one file to write")
+    (path,) = command.paths
+    require(path.suffix == ".parquet", f"derl store export writes Parquet: give {path} a name that ends in .parquet")
     store = Store(command.store, read_only=True)
     chosen = command.found(command.experiment)
     members = None
     if chosen is not None:
         members = members_of(chosen.members())
-        judged = verdicts(results_of(store, members))
-        # However many further seeds there are, of the case itself and of the options that test a reason.
-        seeds = sorted({entry.seed for entry in store.entries()})
-        cases = (*repeating(judged, chosen.parts).cases, *explaining(judged, chosen.parts).cases)
-        members += members_of([(case, seed) for case in cases for seed in seeds])
+        members += tests_made(store, verdicts(results_of(store, members)), chosen.parts)
     count = export(store, command.paths[0], members, command.columns)
     console.print(f"{counted(count, 'run')} written to {command.paths[0]}", soft_wrap=True, markup=False)
 

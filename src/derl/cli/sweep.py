@@ -14,7 +14,20 @@ from rich.table import Table
 from rich.text import Text
 
 from derl.analysis.measures.curves import summarise
-from derl.cli.display import GAP, Field, ProgressLine, compact, console, counted, duration, show_table, spread, value
+from derl.analysis.published.verdicts import ENOUGH_RUNS
+from derl.cli.display import (
+    GAP,
+    Field,
+    ProgressLine,
+    compact,
+    console,
+    counted,
+    duration,
+    say,
+    show_table,
+    spread,
+    value,
+)
 from derl.cli.flags import STORE, ExperimentFile, parsed
 from derl.cli.modules import imported_modules
 from derl.cli.selection import Selection
@@ -71,10 +84,9 @@ def show_plan(experiment: Experiment, plan: Plan) -> None:
         show_table(table)
     left = f"{plan.runs - plan.found} left in {counted(len(plan.jobs), 'job')}"
     first = f", {duration(plan.compilation)} of it compilation the first time" if plan.jobs else ""
-    console.print(
+    say(
         f"{counted(plan.runs, 'run')}, {plan.found} in the store, {left}; about {duration(plan.seconds)} with "
-        f"{counted(plan.workers, 'worker')}{first}",
-        soft_wrap=True,
+        f"{counted(plan.workers, 'worker')}{first}"
     )
 
 
@@ -82,7 +94,7 @@ def progress_fields(p: SweepProgress) -> list[Field]:
     """What to tell of a sweep, by name."""
     fields = [
         Field("runs", f"{p.done}/{p.runs}", 1),
-        Field("steps/s", compact(p.steps_per_second), 3),
+        Field("steps/s", compact(p.steps_per_second) if p.steps_per_second else "– (compiling)", 3),
         Field("left", duration(p.seconds_left), 2),
     ]
     return fields + ([Field("failed", str(p.failed), 0)] if p.failed else [])
@@ -120,7 +132,7 @@ def run_experiment(experiment: Experiment, running: Running, modules: tuple[str,
     require(every >= 0, f"--checkpoint-seconds must not be negative, it is {every}")
     for recipe in recipes_without_lambda(experiment):
         note = f"bonus.scale changes nothing for {recipe}: its bonus is divided by its own recent size"
-        console.print(f"{note}; all values of it are one run", soft_wrap=True)
+        say(f"{note}; all values of it are one run")
     if running.dry_run:
         show_plan(experiment, make_plan(experiment, running.store, running.workers))
         return None
@@ -128,7 +140,7 @@ def run_experiment(experiment: Experiment, running: Running, modules: tuple[str,
     if (plan := finished(experiment, running.store)) is not None:
         # To look at results again takes no right to write, and need not wait for another sweep.
         text = f"{counted(plan.runs, 'run')}: {plan.found} were in {running.store}, none made now"
-        console.print(text, soft_wrap=True, markup=False)
+        say(text, markup=False)
         return plan, 0
     with showing_sweep(experiment.name) as show:
         sweep = Sweep(
@@ -142,16 +154,15 @@ def run_experiment(experiment: Experiment, running: Running, modules: tuple[str,
         begun = time.monotonic()
         failed = sweep.run()
     made = sweep.plan.runs - sweep.plan.found - len(failed)
-    console.print(
+    say(
         f"{counted(sweep.plan.runs, 'run')}: {sweep.plan.found} were in {running.store}, {made} made now in "
         f"{duration(time.monotonic() - begun)}",
-        soft_wrap=True,
         markup=False,
     )
     for error in sorted(set(failed.values())):
         count = sum(reason == error for reason in failed.values())
         text = f"[red]{counted(count, 'run')} failed: {escape(error)}[/]; the same command tries again"
-        console.print(text, soft_wrap=True)
+        say(text)
     return sweep.plan, len(failed)
 
 
@@ -183,8 +194,10 @@ def main(args: list[str]) -> None:
         return
     plan, failed = done
     store = Store(command.store, read_only=True)
-    show_returns(experiment, results_of(store, plan.members, ["return", "steps"]))
+    frame = results_of(store, plan.members, ["return", "steps"])
+    show_returns(experiment, frame)
     complain(failed)
+    require(len(frame) == 0 or frame["return"].is_not_nan().any(), "every run failed: no numbers are left")
 
 
 def show_returns(experiment: Experiment, frame: pl.DataFrame) -> None:
@@ -203,8 +216,9 @@ def show_returns(experiment: Experiment, frame: pl.DataFrame) -> None:
         runs = f"{row['runs']}" + (f", {row['failed']} failed" if row["failed"] else "")
         labels = (row["recipe"], row["task"], setting_text(own), runs)
         average = spread(row["average"], row["average_std"])
-        # One run alone has no spread.
-        interval = f"{value(row['low'])} to {value(row['high'])}" if row["runs"] - row["failed"] > 1 else "–"
+        # The ends of an interval of two runs are these runs.
+        enough = row["runs"] - row["failed"] >= ENOUGH_RUNS
+        interval = f"{value(row['low'])} to {value(row['high'])}" if enough else "–"
         rows.append((*labels, average, interval, value(row["maximum"]), value(row["final"])))
     table = Table(
         box=None,
@@ -224,5 +238,7 @@ def show_returns(experiment: Experiment, frame: pl.DataFrame) -> None:
     for row in rows:
         table.add_row(*row)
     show_table(table, spare=("95 % interval", "maximum", "final", "runs"))
+    if any(row[5] != "–" for row in rows):
+        say("± is the deviation over evaluations, the interval that of the mean over runs")
     if failed:
-        console.print(f"[red]{counted(failed, 'run')} failed: their numbers were no longer finite[/]", soft_wrap=True)
+        say(f"[red]{counted(failed, 'run')} failed: their numbers were no longer finite[/]")

@@ -65,6 +65,8 @@ def read_results(paths: Sequence[Path | str]) -> pl.DataFrame:
     files = [file for path in map(Path, paths) for file in _files(path)]
     stores = [path for path in map(Path, paths) if path.is_dir() and is_store(path)]
     hint = f"; {stores[0]} is a store: derl store export FILE.parquet --store {stores[0]}" if stores else ""
+    parents = [path for path in map(Path, paths) if next(path.glob(f"*/{CONFIG}"), None)]
+    hint = hint or (f"; the folders in {parents[0]} are runs: give them, {parents[0]}/*" if parents else "")
     require(len(files) > 0, f"there are no results (*.parquet) in {', '.join(map(str, paths))}{hint}")
     frames, runs = [], 0
     for file in dict.fromkeys(files):

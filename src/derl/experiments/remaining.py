@@ -1,7 +1,8 @@
 """What is left of an experiment: which runs are in the store, which were begun, and the jobs that make the rest."""
 
 import dataclasses
-from collections.abc import Mapping, Sequence, Set
+import functools
+from collections.abc import Hashable, Mapping, Sequence, Set
 from pathlib import Path
 
 import equinox as eqx
@@ -60,9 +61,14 @@ class Plan:
     @property
     def compilation(self) -> float:
         """How much of that is compilation, if no program was compiled before."""
-        # Populations of another size are other programs. Workers share what they compile.
-        programs = {(program_of(job.members[0].config), len(job.members)) for job in self.jobs}
-        return COMPILE_SECONDS * len(programs) / min(self.workers, max(len(programs), 1))
+        # Workers share what they compile.
+        count = len(set(self.programs.values()))
+        return COMPILE_SECONDS * count / min(self.workers, max(count, 1))
+
+    @functools.cached_property
+    def programs(self) -> dict[str, Hashable]:
+        """The program of every job that is left. Populations of another size are other programs."""
+        return {job.name: (program_of(job.members[0].config), len(job.members)) for job in self.jobs}
 
     def new(self, job: Job) -> list[Member]:
         """The runs of a job that were not in the store."""

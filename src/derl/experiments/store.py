@@ -219,6 +219,10 @@ class Store:
         }
         return pl.DataFrame(self._rows(query), schema=schema, orient="row")
 
+    def diverged(self) -> set[str]:
+        """The runs whose numbers ceased to be finite."""
+        return {key for (key,) in self._rows("SELECT key FROM runs WHERE failed_at IS NOT NULL")}
+
     def frame(self, keys: Iterable[str] | None = None, columns: Sequence[str] | None = None) -> pl.DataFrame:
         """The results frame of some runs (else of all): one row per run and evaluation.
 

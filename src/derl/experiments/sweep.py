@@ -252,8 +252,15 @@ class Sweep:
         rest = [*(worker.left for worker in busy), *(self.plan.left(job) for job in self.waiting)]
         trained = self._trained + sum(worker.seconds for worker in busy)
         worth = self._worth + sum(w.job.seconds - w.left - w.skipped for w in busy if w.job is not None)
-        compiling = COMPILE_SECONDS if busy and trained == 0.0 else 0.0
+        compiling = COMPILE_SECONDS * (self._to_compile() / self.plan.workers + any(not w.seconds for w in busy))
         return compiling + seconds_left(rest, self.plan.workers, trained, worth)
+
+    def _to_compile(self) -> int:
+        """How many programs no worker has been given yet."""
+        programs = self.plan.programs
+        waiting = {programs[job.name] for job in self.waiting if job.name in programs}
+        left = {job.name for job in self.waiting}
+        return len(waiting - {program for name, program in programs.items() if name not in left})
 
     def _end(self) -> None:
         """Have all workers save and end."""

@@ -160,7 +160,7 @@ def beyond_page(
     found: Mapping[Case, Holding], unseen: Mapping[Case, Holding] | None = None, figures: Sequence[str] = ()
 ) -> str:
     """What the recipe reaches and holds, in tables. `unseen` are the paper's tasks with other seeds."""
-    parts = ["# Beyond the paper", INTRODUCTION]
+    parts = [f"# {TITLE}", INTRODUCTION]
     if "curves" in figures:
         parts += ["![Returns over episodes](curves.png)", CURVES]
     for section in outline():
@@ -174,6 +174,7 @@ BLIND = (
     "that row is no longer a blind test."
 )
 
+TITLE = "Beyond the paper"
 INTRODUCTION = (
     "`derl reproduce beyond` makes all of this at full length. The page is generated from the runs there are, and says "
     "for how many episodes they were trained.\n\n"

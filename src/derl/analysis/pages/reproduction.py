@@ -27,6 +27,8 @@ from derl.analysis.published.verdicts import (
 from derl.core.files import write_atomically, writing
 from derl.experiments.builtin import DESCRIPTIONS
 
+TITLE = "Reproduction of the paper"
+"""Of the page with all tables."""
 RULE = (
     "A published mean is *consistent* with ours if it lies within the 95 % bootstrap interval of the mean of five runs "
     "drawn from ours (the first five seeds), widened by 0.02; otherwise it *differs*. The rule is strict: two "
@@ -166,7 +168,7 @@ def index_page(results: Results, judged: Sequence[Verdict], tested: Sequence[Cla
     """What was reproduced, what differs, what has not been run."""
     runs, texts = sum(len(results.lengths(case)) for case in results.cases), DESCRIPTIONS.items()
     parts = [
-        "# Reproduction of the paper",
+        f"# {TITLE}",
         f"{len(judged)} published numbers: {_counts(judged)}. Ours come from {runs:,} runs of {len(results.cases)} "
         f"cases (a recipe, a task and its settings). {RULE} {luck_alone(judged)}".rstrip(),
         *([f"[All figures]({figures})"] if figures else []),

@@ -7,6 +7,8 @@ from derl.analysis.published.reasons import reasons_for
 from derl.analysis.published.verdicts import FURTHER, Verdict
 from derl.experiments.cases import Case
 from derl.experiments.experiment import Experiment, Part
+from derl.experiments.planner import Member, members_of
+from derl.experiments.store import Store
 
 
 def repeating(judged: list[Verdict], parts: Sequence[Part], further: int = FURTHER) -> Experiment:
@@ -28,6 +30,14 @@ def explaining(judged: list[Verdict], parts: Sequence[Part]) -> Experiment:
         cases = [reason.test(cell.case) for cell in cells for reason in reasons_for(cell)]
         tests.append(Part(tuple(dict.fromkeys(case for case in cases if case is not None)), part.seeds))
     return _experiment(tests, "Tests of reasons for differences")
+
+
+def tests_made(store: Store, judged: list[Verdict], parts: Sequence[Part]) -> list[Member]:
+    """Those of all these runs that are in a store, whatever their seeds: further ones may be many."""
+    seeds = sorted({entry.seed for entry in store.entries()})
+    cases = (*repeating(judged, parts).cases, *explaining(judged, parts).cases)
+    stored = store.keys()
+    return [member for member in members_of([(c, seed) for c in cases for seed in seeds]) if member.key in stored]
 
 
 def _differing(judged: list[Verdict], part: Part) -> dict[Case, None]:
