@@ -73,7 +73,7 @@ def curves_figure(results: Results, paper: Results | None, axis: Axis = "episode
         panels[0].set_ylabel("Return")
         unique = {label: line for axes in panels for line, label in zip(*axes.get_legend_handles_labels(), strict=True)}
         figure.legend(unique.values(), unique.keys(), loc="outside lower center", ncols=4, fontsize=9)
-        figure.suptitle(TITLES[axis], fontsize=11.5, fontweight="bold")
+        style.add_title(figure, TITLES[axis])
     return figure
 
 
@@ -205,9 +205,7 @@ def sensitivity_figure(found: Mapping[Case, Holding]) -> Figure | None:
                 _sensitivity_panel(axes, found, task, setting, values)
         handles, labels = panels[0][0].get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside lower center", ncols=4, fontsize=9)
-        figure.suptitle(
-            "Scale and decay of the bonus: average return over the whole training", fontsize=11.5, fontweight="bold"
-        )
+        style.add_title(figure, "Scale and decay of the bonus: average return over the whole training")
     return figure
 
 

@@ -36,7 +36,7 @@ def normalised_figure(results: Results, environments: Mapping[str, Sequence[str]
             options = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.2), "ncols": 2}
             axes.legend(fontsize=8.5, title=title, title_fontsize=8, **options)
         panels[0].set_ylabel("Share of the best possible return")
-        figure.suptitle("Normalised evaluation returns, best bonus of each algorithm", fontsize=11.5, fontweight="bold")
+        style.add_title(figure, "Normalised evaluation returns, best bonus of each algorithm")
     return figure
 
 

@@ -111,7 +111,7 @@ def draw_curves(
                 label = "best possible" if axes is panels[0] else None
                 axes.axhline(optimal, color=style.INK, linewidth=1.1, linestyle=(0, (5, 3)), zorder=1, label=label)
         panels[0].set_ylabel("Return (mean, 95 % interval)")
-        figure.suptitle(f"{title}\n{note}" if note else title, fontsize=11.5, fontweight="normal" if note else "bold")
+        style.add_title(figure, f"{title}\n{note}" if note else title, weight="normal" if note else "bold")
         add_legend(figure, legend_title)
     return figure
 

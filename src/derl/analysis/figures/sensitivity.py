@@ -46,7 +46,7 @@ def sensitivity_figure(
             axes.set_ylabel(_label(swept) if i % columns == 0 or _label(swept) != _label(sweeps[i - 1]) else "")
             axes.set_xlabel("Average return" if i + columns >= len(sweeps) else "")
         title = f"{column_name(task)}: average returns by {'λ' if kind == 'lambda' else 'rate of decay'}"
-        figure.suptitle(title, fontsize=11.5, fontweight="bold")
+        style.add_title(figure, title)
         _explain(figure, panels)
     return figure
 

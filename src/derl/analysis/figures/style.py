@@ -1,7 +1,8 @@
 """How all figures look: colours everyone can tell apart, type that survives printing, no state between figures."""
 
 import io
-from collections.abc import Sequence
+import textwrap
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +52,9 @@ FORMATS: dict[str, dict[str, Any]] = {
     "pdf": {"metadata": {"CreationDate": None, "Producer": None, "Creator": None}},
 }
 """The kinds of file a figure is saved as. None says when or with what it was made."""
+TITLED = 0.98
+"""The share of a figure's width that its title may take."""
+WHOLE_WORDS: dict[str, Any] = {"break_long_words": False, "break_on_hyphens": False}
 
 
 def new_figure(width: float, height: float) -> Figure:
@@ -65,6 +69,26 @@ def styled() -> Any:
     settings: dict[Any, Any] = {**matplotlib.rcParamsDefault, **RC}
     settings.pop("backend", None)
     return matplotlib.rc_context(settings)
+
+
+def add_title(figure: Figure, text: str, size: float = 11.5, weight: str = "bold") -> None:
+    """A title above all panels. One that is wider than the figure is broken into lines."""
+    title = figure.suptitle(text, fontsize=size, fontweight=weight)
+    for lines in line_breaks(text):
+        title.set_text(lines)
+        if title.get_window_extent().width <= TITLED * figure.bbox.width:
+            break
+
+
+def line_breaks(text: str) -> Iterator[str]:
+    """A text in one line, in two, and so on until no line has two words, each time in lines of about equal length."""
+    shortest: dict[int, str] = {}
+    # Of all widths that make so many lines, the smallest: no word is left over for the last one.
+    for width in range(len(text), 0, -1):
+        parts = [textwrap.fill(part, width, **WHOLE_WORDS) for part in text.split("\n")]
+        lines = "\n".join(parts)
+        shortest[lines.count("\n")] = lines
+    yield from shortest.values()
 
 
 def save(figure: Figure, path: Path | str) -> list[Path]:
