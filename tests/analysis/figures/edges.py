@@ -11,7 +11,7 @@ def cut_off(figure: Figure) -> list[str]:
     outside = []
     for name, part in parts_of(figure):
         box = part.get_window_extent()
-        inside = 0 <= box.x0 and box.x1 <= figure.bbox.width and 0 <= box.y0 and box.y1 <= figure.bbox.height
+        inside = min(box.x0, box.y0) >= 0 and box.x1 <= figure.bbox.width and box.y1 <= figure.bbox.height
         outside += [] if inside else [name]
     return outside
 
@@ -21,7 +21,7 @@ def parts_of(figure: Figure) -> list[tuple[str, Artist]]:
     texts: list[Text] = list(figure.texts)
     legends = list(figure.legends)
     for axes in figure.axes:
-        texts += [axes.title, *axes.findobj(lambda part: part in axes.texts)]
+        texts += [axes.title, *axes.texts]
         # Titles at the left and the right have no public name.
         texts += [axes._left_title, axes._right_title, axes.xaxis.label, axes.yaxis.label]
         legends += [legend for legend in [axes.get_legend()] if legend is not None]

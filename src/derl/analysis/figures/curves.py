@@ -177,7 +177,7 @@ def share_legend(figure: Figure, panels: Sequence[Axes], columns: int = 6) -> No
     # So many fit beside each other if all names are as long as the longest: about 0.07 inches a letter, and the line.
     widest = 0.65 + 0.07 * max(map(len, entries), default=0)
     columns = max(1, min(columns, len(entries), int(figure.get_figwidth() / widest)))
-    figure.legend(list(entries.values()), list(entries), loc="outside lower center", ncols=columns, fontsize=9)
+    style.legend_below(figure, entries.values(), entries, columns)
 
 
 def outer_labels(panels: Sequence[Axes], columns: int, y: str) -> None:
@@ -218,6 +218,8 @@ def family_grid(results: Results, tasks: Sequence[str], families: Mapping[str, S
                     axes.set_xlabel("")
             _legend_below(grid[-1, column], looks)
         style.add_title(figure, title)
+        if len(tasks) == 1:
+            style.settle(figure)
     return figure
 
 

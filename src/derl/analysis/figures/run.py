@@ -147,6 +147,7 @@ def add_legend(figure: Figure, title: str) -> None:
     """Beside the panels if there are many lines, else below them: never on top of data."""
     handles, labels = figure.axes[0].get_legend_handles_labels()
     if len(labels) <= 4 and not title:
-        figure.legend(handles, labels, loc="outside lower center", ncols=len(labels), fontsize=9, handlelength=2.2)
+        style.legend_below(figure, handles, labels, len(labels), handlelength=2.2)
     else:
-        figure.legend(handles, labels, loc="outside right center", title=title or None, fontsize=9, title_fontsize=9)
+        options = {"loc": "outside right center", "title": title or None, "title_fontsize": 9}
+        style.add_legend(figure, handles, labels, range(1, 5), **options)

@@ -133,4 +133,4 @@ def _explain(figure: Figure, panels: Sequence[Axes]) -> None:
         axes.plot([], [], color=style.INK, linewidth=1.1, linestyle=DASHED)[0],
     ]
     names = ["ours", "95 % interval", "published", "optimum"]
-    figure.legend(handles, names, loc="outside lower center", ncols=4, fontsize=9)
+    style.legend_below(figure, handles, names, 4)

@@ -2,16 +2,18 @@
 
 import io
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import matplotlib
 from matplotlib import colormaps
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import Colormap, ListedColormap, to_hex
 from matplotlib.figure import Figure
+from matplotlib.text import Text
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from derl.core.files import write_atomically, writing
@@ -73,10 +75,14 @@ def styled() -> Any:
 
 def add_title(figure: Figure, text: str, size: float = 11.5, weight: str = "bold") -> None:
     """A title above all panels. One that is wider than the figure is broken into lines."""
-    title = figure.suptitle(text, fontsize=size, fontweight=weight)
-    for lines in line_breaks(text):
-        title.set_text(lines)
-        if title.get_window_extent().width <= TITLED * figure.bbox.width:
+    wrap(figure.suptitle(text, fontsize=size, fontweight=weight), TITLED * figure.bbox.width)
+
+
+def wrap(text: Text, width: float) -> None:
+    """Break a text into as few lines as fit into a width, in pixels."""
+    for lines in line_breaks(text.get_text()):
+        text.set_text(lines)
+        if text.get_window_extent().width <= width:
             break
 
 
@@ -89,6 +95,34 @@ def line_breaks(text: str) -> Iterator[str]:
         lines = "\n".join(parts)
         shortest[lines.count("\n")] = lines
     yield from shortest.values()
+
+
+def add_legend(
+    figure: Figure, handles: Iterable[Artist], names: Iterable[str], columns: Iterable[int], **options: Any
+) -> None:
+    """A legend beside all panels, in the first of these numbers of columns with which it fits, else in the last."""
+    handles, names, columns = list(handles), list(names), list(columns)
+    for count in columns:
+        legend = figure.legend(handles, names, ncols=count, fontsize=9, **options)
+        wrap(legend.get_title(), figure.bbox.width / 2)
+        box = legend.get_window_extent()
+        if count == columns[-1] or (box.width <= figure.bbox.width and box.height <= figure.bbox.height):
+            break
+        legend.remove()
+
+
+def legend_below(figure: Figure, handles: Iterable[Artist], names: Iterable[str], columns: int, **options: Any) -> None:
+    """A legend at the foot of a figure, in as many columns as fit beside each other."""
+    add_legend(figure, handles, names, range(columns, 0, -1), loc="outside lower center", **options)
+
+
+def settle(figure: Figure) -> None:
+    """Lay out a figure once more than saving does.
+
+    A legend that hangs from a panel moves when the panel shrinks to make room for it, and a single row of panels
+    shrinks much.
+    """
+    figure.draw_without_rendering()
 
 
 def save(figure: Figure, path: Path | str) -> list[Path]:
