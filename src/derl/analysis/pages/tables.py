@@ -1,7 +1,7 @@
 """The paper's tables with our numbers: as text for a terminal and as Markdown, every number with its verdict.
 
 As in the paper, the highest return is bold together with all that lie within its standard deviation: in each task of
-the tables of all tasks, and in each row of the tables about sensitivity.
+the tables of all tasks, and in each row of the tables about sensitivity. Where only one was run there is no best.
 """
 
 import dataclasses
@@ -53,12 +53,17 @@ def grid_of(judged: Iterable[Verdict], label: str) -> Grid:
 
 
 def best_of(found: dict[tuple[str, str], Verdict], within: Literal["column", "row"]) -> Iterable[tuple[str, str]]:
-    """Where our highest returns are, with all that lie within a standard deviation of theirs."""
+    """Where our highest returns are, with all that lie within a standard deviation of theirs.
+
+    Nowhere in a line in which only one number was run: it would be the best of itself.
+    """
     lines = defaultdict(dict)
     for (row, column), verdict in found.items():
         if verdict.ours is not None:
             lines[column if within == "column" else row][row, column] = verdict.ours
     for line in lines.values():
+        if len(line) < 2:
+            continue
         best = max(line.values(), key=lambda score: score.value)
         yield from (key for key, score in line.items() if score.value >= best.value - best.std - 1e-9)
 
