@@ -86,6 +86,15 @@ def test_one_value_of_a_sweep_is_not_the_best():
     assert grid_of(verdicts(frame_of(runs), swept), swept[0].table).bold == {(swept[1].row, second)}
 
 
+def test_a_terminal_marks_no_best_of_shortened_training():
+    levels = {"a2c": 0.5, "ppo": 0.4}
+    runs = {Case.of(recipe, "DeepSea-10"): [[level] * 100] * 2 for recipe, level in levels.items()}
+    whole, short = (grid_of(verdicts(frame_of(runs, n), TABLE_1), "tab:mean_returns") for n in (1000, 20))
+    assert whole.bold == short.bold == {("A2C", "DeepSea 10")}
+    assert text(whole).count("*") == 1
+    assert text(short).split() == text(whole).replace("*", "").split()
+
+
 def test_the_paper_has_the_same_in_bold():
     """The rule, applied to the published numbers of Table 1, gives the published bold ones."""
     frame = frame_of({Case.of("a2c", "DeepSea-10"): [[0.0] * 100]})

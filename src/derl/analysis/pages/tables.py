@@ -43,6 +43,12 @@ class Grid:
     bold: frozenset[tuple[str, str]]
     """Where ours are best."""
 
+    @property
+    def starred(self) -> frozenset[tuple[str, str]]:
+        """Where a terminal marks the best: nowhere if training was shortened, as two runs that have barely begun to
+        learn vary so much that nearly all would be marked."""
+        return self.bold if all(verdict.asked for verdict in self.verdicts.values()) else frozenset()
+
 
 def grid_of(judged: Iterable[Verdict], label: str) -> Grid:
     """The verdicts on one table's numbers, arranged as in the paper."""
@@ -142,5 +148,5 @@ def _published(verdict: Verdict) -> str:
 def _text_cell(grid: Grid, verdict: Verdict) -> str:
     if verdict.ours is None:
         return MARKS["not run"]
-    best = "*" if (verdict.cell.row, verdict.cell.column) in grid.bold else ""
+    best = "*" if (verdict.cell.row, verdict.cell.column) in grid.starred else ""
     return f"{best}{number(*verdict.ours)} {mark_of(verdict.outcome, verdict.seeds)}"
