@@ -121,7 +121,7 @@ def draw_recipe(recipe: str, by_task: dict[str, pl.DataFrame]) -> None:
                 axes.axhline(optimum, color=style.INK, linewidth=1.1, linestyle=(0, (5, 3)), label="best possible")
             style.style_curves(axes, task)
         panels[0].set_ylabel("Return (mean, 95 % interval)")
-        figure.suptitle(row_name(recipe), fontsize=11.5, fontweight="bold")
+        style.add_title(figure, row_name(recipe))
         handles, labels = panels[0].get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside lower center", ncols=3, fontsize=9)
         figure.savefig(FIGURES / f"{recipe}.png", dpi=130, metadata={"Software": None})

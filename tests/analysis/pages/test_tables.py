@@ -65,6 +65,36 @@ def test_the_best_of_a_task_is_bold_with_all_within_its_deviation():
     assert table.bold == {("A2C", "DeepSea 10"), ("PPO", "DeepSea 10")}
 
 
+def test_one_of_a_task_is_not_the_best():
+    alone = {Case.of("a2c", "DeepSea-10"): [[0.5] * 100] * 2}
+    beside = {Case.of(recipe, "DeepSea-14"): [[level] * 100] * 2 for recipe, level in (("a2c", 0.2), ("ppo", 0.4))}
+    table = grid_of(verdicts(frame_of(alone | beside), TABLE_1), "tab:mean_returns")
+    assert table.bold == {("PPO", "DeepSea 14")}
+    assert "| 0.50 ± 0.00 ≠₂<br>" in markdown(table)
+    assert "*0.50" not in text(table)
+    assert "*0.40" in text(table)
+
+
+def test_one_value_of_a_sweep_is_not_the_best():
+    """There rows are compared, however many recipes were run with the same value."""
+    swept = [cell for cell in cells() if cell.table == "tab:deepsea_10_intrinsic_coef_mean"]
+    first, second = swept[0].column, swept[1].column
+    assert first != second
+    runs = {cell.case: [[0.5] * 100] * 2 for cell in swept if cell.column == first}
+    assert grid_of(verdicts(frame_of(runs), swept), swept[0].table).bold == set()
+    runs[swept[1].case] = [[0.7] * 100] * 2
+    assert grid_of(verdicts(frame_of(runs), swept), swept[0].table).bold == {(swept[1].row, second)}
+
+
+def test_a_terminal_marks_no_best_of_shortened_training():
+    levels = {"a2c": 0.5, "ppo": 0.4}
+    runs = {Case.of(recipe, "DeepSea-10"): [[level] * 100] * 2 for recipe, level in levels.items()}
+    whole, short = (grid_of(verdicts(frame_of(runs, n), TABLE_1), "tab:mean_returns") for n in (1000, 20))
+    assert whole.bold == short.bold == {("A2C", "DeepSea 10")}
+    assert text(whole).count("*") == 1
+    assert text(short).split() == text(whole).replace("*", "").split()
+
+
 def test_the_paper_has_the_same_in_bold():
     """The rule, applied to the published numbers of Table 1, gives the published bold ones."""
     frame = frame_of({Case.of("a2c", "DeepSea-10"): [[0.0] * 100]})

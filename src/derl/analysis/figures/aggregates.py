@@ -63,7 +63,7 @@ def aggregates_figure(results: Results, environment: str, tasks: Sequence[str]) 
         if left_out:
             were = "was" if left_out == 1 else "were"
             title += f" ({left_out} of {len(TABLE_1)} recipes {were} not run in all of them)"
-        figure.suptitle(title, fontsize=11.5, fontweight="bold")
+        style.add_title(figure, title)
     return figure
 
 

@@ -64,7 +64,7 @@ def curves_figure(results: Results, paper: Results | None, axis: Axis = "episode
         return None
     with style.styled():
         columns = min(3, len(tasks))
-        figure = style.new_figure(3.2 * columns, 2.3 * -(-len(tasks) // columns) + 0.5)
+        figure = style.new_figure(max(3.2 * columns, 5.6), 2.3 * -(-len(tasks) // columns) + 0.5)
         panels = figure.subplots(-(-len(tasks) // columns), columns, squeeze=False).reshape(-1)
         for axes, task in zip(panels, tasks, strict=False):
             _task_panel(axes, task, results, paper, axis)
@@ -72,8 +72,8 @@ def curves_figure(results: Results, paper: Results | None, axis: Axis = "episode
             axes.set_visible(False)
         panels[0].set_ylabel("Return")
         unique = {label: line for axes in panels for line, label in zip(*axes.get_legend_handles_labels(), strict=True)}
-        figure.legend(unique.values(), unique.keys(), loc="outside lower center", ncols=4, fontsize=9)
-        figure.suptitle(TITLES[axis], fontsize=11.5, fontweight="bold")
+        style.legend_below(figure, unique.values(), unique, 4)
+        style.add_title(figure, TITLES[axis])
     return figure
 
 
@@ -139,7 +139,7 @@ def part_figure(results: Results, ablation: str, pairs: Sequence[tuple[Case, Cas
             axes.set_xscale("log")
         panels[0].set_ylabel("Return")
         handles, labels = panels[-1].get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside lower center", ncols=2, fontsize=9)
+        style.legend_below(figure, handles, labels, 2)
     return figure
 
 
@@ -156,7 +156,7 @@ def held_figure(results: Results, ablation: str, recipe: Case, other: Case) -> F
             axes.set_ylabel(label)
         panels[1].set_ylim(bottom=0)
         handles, labels = panels[0].get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside lower center", ncols=2, fontsize=9)
+        style.legend_below(figure, handles, labels, 2)
     return figure
 
 
@@ -204,10 +204,8 @@ def sensitivity_figure(found: Mapping[Case, Holding]) -> Figure | None:
             for axes, (setting, values) in zip(row, SWEPT.items(), strict=True):
                 _sensitivity_panel(axes, found, task, setting, values)
         handles, labels = panels[0][0].get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside lower center", ncols=4, fontsize=9)
-        figure.suptitle(
-            "Scale and decay of the bonus: average return over the whole training", fontsize=11.5, fontweight="bold"
-        )
+        style.legend_below(figure, handles, labels, 4)
+        style.add_title(figure, "Scale and decay of the bonus: average return over the whole training")
     return figure
 
 

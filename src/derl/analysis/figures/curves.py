@@ -177,7 +177,7 @@ def share_legend(figure: Figure, panels: Sequence[Axes], columns: int = 6) -> No
     # So many fit beside each other if all names are as long as the longest: about 0.07 inches a letter, and the line.
     widest = 0.65 + 0.07 * max(map(len, entries), default=0)
     columns = max(1, min(columns, len(entries), int(figure.get_figwidth() / widest)))
-    figure.legend(list(entries.values()), list(entries), loc="outside lower center", ncols=columns, fontsize=9)
+    style.legend_below(figure, entries.values(), entries, columns)
 
 
 def outer_labels(panels: Sequence[Axes], columns: int, y: str) -> None:
@@ -197,7 +197,7 @@ def task_grid(results: Results, tasks: Sequence[str], recipes: Sequence[str], ti
             draw_returns(axes, results, task, looks, stand_ins_of(results, task, recipes))
             axes.set_title(column_name(task), loc="left")
         outer_labels(panels, columns, "Return")
-        figure.suptitle(title, fontsize=11.5, fontweight="bold")
+        style.add_title(figure, title)
         share_legend(figure, panels)
     return figure
 
@@ -217,7 +217,9 @@ def family_grid(results: Results, tasks: Sequence[str], families: Mapping[str, S
                 if row + 1 < len(tasks):
                     axes.set_xlabel("")
             _legend_below(grid[-1, column], looks)
-        figure.suptitle(title, fontsize=11.5, fontweight="bold")
+        style.add_title(figure, title)
+        if len(tasks) == 1:
+            style.settle(figure)
     return figure
 
 
@@ -250,7 +252,7 @@ def weights_figure(results: Results, case: Case) -> Figure | None:
         draw_optimum(panels[0], case.task)
         panels[0].set_xlabel("")
         title = f"{row_name(case.recipe)} in {column_name(case.task)} (grey: single runs)"
-        figure.suptitle(title, fontsize=11, fontweight="bold")
+        style.add_title(figure, title, size=11)
     return figure
 
 
@@ -270,6 +272,6 @@ def coverage_figure(results: Results, tasks: Sequence[str], recipes: Sequence[st
             mark_empty(axes)
             axes.set_ylim(0, 1.05)
         outer_labels(panels, columns, "Share visited")
-        figure.suptitle("States the explorer has visited", fontsize=11.5, fontweight="bold")
+        style.add_title(figure, "States the explorer has visited")
         share_legend(figure, panels)
     return figure

@@ -34,7 +34,7 @@ def draw_behaviours(env: AnyEnvironment, behaviours: Sequence[Behaviour], title:
     draw = _corridors if rows == 1 < columns else _maps
     with style.styled():
         figure = draw(env, behaviours, shared_norm(behaviours))
-        figure.suptitle(title, fontsize=11.5, fontweight="bold")
+        style.add_title(figure, title)
     return figure
 
 

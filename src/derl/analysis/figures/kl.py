@@ -59,7 +59,7 @@ def four_panels(results: Results, group: Group, variants: Sequence[Variant] | No
         for axes in grid[:2]:
             axes.set_xlabel("")
         title = f"{row_name(RECIPE)} in {column_name(group.task)}, {group.episodes:,} episodes"
-        figure.suptitle(title, fontsize=11.5, fontweight="bold")
+        style.add_title(figure, title)
         share_legend(figure, list(grid), columns=2)
     return figure
 
@@ -99,7 +99,7 @@ def coefficients_figure(results: Results, group: Group) -> Figure | None:
             axes.set_xlabel("$\\alpha_e$ (exploiter)")
             axes.set_xticks(range(len(columns)), [f"{a:g}" for a in columns], fontsize=8)
         title = f"{row_name(RECIPE)} in {column_name(group.task)}: means over {group.episodes:,} episodes"
-        figure.suptitle(title, fontsize=11.5, fontweight="bold")
+        style.add_title(figure, title)
     return figure
 
 

@@ -19,7 +19,8 @@ from derl.experiments.paper import row_name
 def normalised_figure(results: Results, environments: Mapping[str, Sequence[str]]) -> Figure:
     """Normalised returns over the tasks of an environment that all recipes drawn have, each task weighing the same."""
     with style.styled():
-        figure = style.new_figure(4.6 * len(environments), 3.6)
+        # A panel alone needs two lines for the title above it, and a high one keeps its legend off its label.
+        figure = style.new_figure(4.6 * len(environments), 3.6 if len(environments) > 1 else 4.3)
         panels = panels_of(figure, len(environments), len(environments))
         for axes, (environment, tasks) in zip(panels, environments.items(), strict=True):
             fullest = best_recipes(results, tasks, fullest=True)
@@ -36,7 +37,9 @@ def normalised_figure(results: Results, environments: Mapping[str, Sequence[str]
             options = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.2), "ncols": 2}
             axes.legend(fontsize=8.5, title=title, title_fontsize=8, **options)
         panels[0].set_ylabel("Share of the best possible return")
-        figure.suptitle("Normalised evaluation returns, best bonus of each algorithm", fontsize=11.5, fontweight="bold")
+        style.add_title(figure, "Normalised evaluation returns, best bonus of each algorithm")
+        if len(environments) == 1:
+            style.settle(figure)
     return figure
 
 

@@ -111,7 +111,7 @@ def draw_curves(
                 label = "best possible" if axes is panels[0] else None
                 axes.axhline(optimal, color=style.INK, linewidth=1.1, linestyle=(0, (5, 3)), zorder=1, label=label)
         panels[0].set_ylabel("Return (mean, 95 % interval)")
-        figure.suptitle(f"{title}\n{note}" if note else title, fontsize=11.5, fontweight="normal" if note else "bold")
+        style.add_title(figure, f"{title}\n{note}" if note else title, weight="normal" if note else "bold")
         add_legend(figure, legend_title)
     return figure
 
@@ -147,6 +147,7 @@ def add_legend(figure: Figure, title: str) -> None:
     """Beside the panels if there are many lines, else below them: never on top of data."""
     handles, labels = figure.axes[0].get_legend_handles_labels()
     if len(labels) <= 4 and not title:
-        figure.legend(handles, labels, loc="outside lower center", ncols=len(labels), fontsize=9, handlelength=2.2)
+        style.legend_below(figure, handles, labels, len(labels), handlelength=2.2)
     else:
-        figure.legend(handles, labels, loc="outside right center", title=title or None, fontsize=9, title_fontsize=9)
+        options = {"loc": "outside right center", "title": title or None, "title_fontsize": 9}
+        style.add_legend(figure, handles, labels, range(1, 5), **options)

@@ -46,7 +46,7 @@ def sensitivity_figure(
             axes.set_ylabel(_label(swept) if i % columns == 0 or _label(swept) != _label(sweeps[i - 1]) else "")
             axes.set_xlabel("Average return" if i + columns >= len(sweeps) else "")
         title = f"{column_name(task)}: average returns by {'λ' if kind == 'lambda' else 'rate of decay'}"
-        figure.suptitle(title, fontsize=11.5, fontweight="bold")
+        style.add_title(figure, title)
         _explain(figure, panels)
     return figure
 
@@ -133,4 +133,4 @@ def _explain(figure: Figure, panels: Sequence[Axes]) -> None:
         axes.plot([], [], color=style.INK, linewidth=1.1, linestyle=DASHED)[0],
     ]
     names = ["ours", "95 % interval", "published", "optimum"]
-    figure.legend(handles, names, loc="outside lower center", ncols=4, fontsize=9)
+    style.legend_below(figure, handles, names, 4)

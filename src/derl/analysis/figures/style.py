@@ -1,16 +1,19 @@
 """How all figures look: colours everyone can tell apart, type that survives printing, no state between figures."""
 
 import io
-from collections.abc import Sequence
+import textwrap
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import matplotlib
 from matplotlib import colormaps
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import Colormap, ListedColormap, to_hex
 from matplotlib.figure import Figure
+from matplotlib.text import Text
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from derl.core.files import write_atomically, writing
@@ -51,6 +54,9 @@ FORMATS: dict[str, dict[str, Any]] = {
     "pdf": {"metadata": {"CreationDate": None, "Producer": None, "Creator": None}},
 }
 """The kinds of file a figure is saved as. None says when or with what it was made."""
+TITLED = 0.98
+"""The share of a figure's width that its title may take."""
+WHOLE_WORDS: dict[str, Any] = {"break_long_words": False, "break_on_hyphens": False}
 
 
 def new_figure(width: float, height: float) -> Figure:
@@ -65,6 +71,58 @@ def styled() -> Any:
     settings: dict[Any, Any] = {**matplotlib.rcParamsDefault, **RC}
     settings.pop("backend", None)
     return matplotlib.rc_context(settings)
+
+
+def add_title(figure: Figure, text: str, size: float = 11.5, weight: str = "bold") -> None:
+    """A title above all panels. One that is wider than the figure is broken into lines."""
+    wrap(figure.suptitle(text, fontsize=size, fontweight=weight), TITLED * figure.bbox.width)
+
+
+def wrap(text: Text, width: float) -> None:
+    """Break a text into as few lines as fit into a width, in pixels."""
+    for lines in line_breaks(text.get_text()):
+        text.set_text(lines)
+        if text.get_window_extent().width <= width:
+            break
+
+
+def line_breaks(text: str) -> Iterator[str]:
+    """A text in one line, in two, and so on until no line has two words, each time in lines of about equal length."""
+    shortest: dict[int, str] = {}
+    # Of all widths that make so many lines, the smallest: no word is left over for the last one.
+    for width in range(len(text), 0, -1):
+        parts = [textwrap.fill(part, width, **WHOLE_WORDS) for part in text.split("\n")]
+        lines = "\n".join(parts)
+        shortest[lines.count("\n")] = lines
+    yield from shortest.values()
+
+
+def add_legend(
+    figure: Figure, handles: Iterable[Artist], names: Iterable[str], columns: Iterable[int], **options: Any
+) -> None:
+    """A legend beside all panels, in the first of these numbers of columns with which it fits, else in the last."""
+    handles, names, columns = list(handles), list(names), list(columns)
+    for count in columns:
+        legend = figure.legend(handles, names, ncols=count, fontsize=9, **options)
+        wrap(legend.get_title(), figure.bbox.width / 2)
+        box = legend.get_window_extent()
+        if count == columns[-1] or (box.width <= figure.bbox.width and box.height <= figure.bbox.height):
+            break
+        legend.remove()
+
+
+def legend_below(figure: Figure, handles: Iterable[Artist], names: Iterable[str], columns: int, **options: Any) -> None:
+    """A legend at the foot of a figure, in as many columns as fit beside each other."""
+    add_legend(figure, handles, names, range(columns, 0, -1), loc="outside lower center", **options)
+
+
+def settle(figure: Figure) -> None:
+    """Lay out a figure once more than saving does.
+
+    A legend that hangs from a panel moves when the panel shrinks to make room for it, and a single row of panels
+    shrinks much.
+    """
+    figure.draw_without_rendering()
 
 
 def save(figure: Figure, path: Path | str) -> list[Path]:

@@ -1,7 +1,7 @@
 """The paper's tables with our numbers: as text for a terminal and as Markdown, every number with its verdict.
 
 As in the paper, the highest return is bold together with all that lie within its standard deviation: in each task of
-the tables of all tasks, and in each row of the tables about sensitivity.
+the tables of all tasks, and in each row of the tables about sensitivity. Where only one was run there is no best.
 """
 
 import dataclasses
@@ -43,6 +43,12 @@ class Grid:
     bold: frozenset[tuple[str, str]]
     """Where ours are best."""
 
+    @property
+    def starred(self) -> frozenset[tuple[str, str]]:
+        """Where a terminal marks the best: nowhere if training was shortened, as two runs that have barely begun to
+        learn vary so much that nearly all would be marked."""
+        return self.bold if all(verdict.asked for verdict in self.verdicts.values()) else frozenset()
+
 
 def grid_of(judged: Iterable[Verdict], label: str) -> Grid:
     """The verdicts on one table's numbers, arranged as in the paper."""
@@ -53,12 +59,17 @@ def grid_of(judged: Iterable[Verdict], label: str) -> Grid:
 
 
 def best_of(found: dict[tuple[str, str], Verdict], within: Literal["column", "row"]) -> Iterable[tuple[str, str]]:
-    """Where our highest returns are, with all that lie within a standard deviation of theirs."""
+    """Where our highest returns are, with all that lie within a standard deviation of theirs.
+
+    Nowhere in a line in which only one number was run: it would be the best of itself.
+    """
     lines = defaultdict(dict)
     for (row, column), verdict in found.items():
         if verdict.ours is not None:
             lines[column if within == "column" else row][row, column] = verdict.ours
     for line in lines.values():
+        if len(line) < 2:
+            continue
         best = max(line.values(), key=lambda score: score.value)
         yield from (key for key, score in line.items() if score.value >= best.value - best.std - 1e-9)
 
@@ -137,5 +148,5 @@ def _published(verdict: Verdict) -> str:
 def _text_cell(grid: Grid, verdict: Verdict) -> str:
     if verdict.ours is None:
         return MARKS["not run"]
-    best = "*" if (verdict.cell.row, verdict.cell.column) in grid.bold else ""
+    best = "*" if (verdict.cell.row, verdict.cell.column) in grid.starred else ""
     return f"{best}{number(*verdict.ours)} {mark_of(verdict.outcome, verdict.seeds)}"
