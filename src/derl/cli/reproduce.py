@@ -96,7 +96,8 @@ def show_tables(name: str, judged: list[Verdict]) -> bool:
             shown += grid.verdicts.values()
     counts = count_outcomes(shown)
     if shown:
-        say(f"\n{LEGEND} * is the best of ours, with all within its standard deviation.")
+        starred = any(grid_of(shown, label).starred for label in {verdict.cell.table for verdict in shown})
+        say(f"\n{LEGEND}" + (" * is the best of ours, with all within its standard deviation." if starred else ""))
         say(
             f"Consistent with ours: {counts['consistent']} of the {len(shown)} numbers of these tables; different: "
             f"{counts['differs']}; not run: {counts['not run']}"
