@@ -270,7 +270,7 @@ def test_tables_and_curves_count_the_same_seeds(started, tmp_path):
 
 
 def test_a_sweep_without_the_recipe_s_own_setting_is_drawn(started, tmp_path):
-    """Settings that another recipe has are no use to those that are drawn; of its own the recipe's plain one is best."""
+    """Settings that only other recipes have draw nothing. The recipe's own is preferred where there is one."""
     short = {"protocol.episodes": 5000}
     sweep = [Case.of("a2c-count", "DeepSea-10", {**short, "bonus.scale": value}) for value in (0.1, 1.5, 10.0)]
     other = [Case.of("a2c", "DeepSea-10", {"protocol.episodes": value}) for value in (2000, 3000)]

@@ -165,11 +165,12 @@ INTROS = {
     "kl": "DeA2C with Count, and penalties α<sub>β</sub> on the explorer and α<sub>e</sub> on the exploiter for "
     "diverging from each other. The grids are the paper's, in DeepSea 10 and Hallway 20-20; of one without any "
     "run nothing is shown. In each view all grids have one scale.",
-    "claims": "Each claim is tested by an effect that has to lie above or below a bound. Returns and their spreads are "
-    "shares of the best possible return. In the pictures the dot and line are our effect with its 95 % interval, the "
-    "ring is the paper's own, and the dashed line the bound. From our spreads the noise of seeds is subtracted; the "
-    "paper's own contain it, for it does not say how much its runs differ. A whole can be decided where its parts are "
-    "not: it rests on more runs than each of them.",
+    "claims": "Each claim is tested by an effect that has to lie above or below a bound. It is undecided if the "
+    "interval contains the bound; there is not enough data if too little was run to judge it. Returns and their "
+    "spreads are shares of the best possible return. In the pictures the dot and line are our effect with its 95 % "
+    "interval, the ring is the paper's own, and the dashed line the bound. From our spreads the noise of seeds is "
+    "subtracted; the paper's own contain it, for it does not say how much its runs differ. A whole can be decided "
+    "where its parts are not: it rests on more runs than each of them.",
     "differences": "The tables count the first five seeds, like the paper. What differs is run with further ones, and "
     "with the options in which the paper and its code are known to disagree: if the published number appears, and not "
     "by luck, that is the reason.",
