@@ -269,6 +269,15 @@ def test_tables_and_curves_count_the_same_seeds(started, tmp_path):
     assert low <= mean <= high
 
 
+def test_of_what_the_paper_has_no_number_all_seeds_count(started, tmp_path):
+    """The label of the first view said "first five seeds" over the mean of eight."""
+    frame = made_up([Case.of("derl", "DeepSea-10")], seeds=8, evaluations=EVALUATIONS)
+    started.open(write_report(frame, tmp_path / "r.html", claims=(), evaluations=EVALUATIONS))
+    assert started.run("document.querySelector('#curve-panels .detail').textContent.trim()") == "8 seeds"
+    label = "document.querySelector('input[name=curve-view]:checked').parentElement.textContent"
+    assert started.run(label) == "Mean of the seeds that count"
+
+
 def test_a_sweep_without_the_recipe_s_own_setting_is_drawn(started, tmp_path):
     """Settings that only other recipes have draw nothing. The recipe's own is preferred where there is one."""
     short = {"protocol.episodes": 5000}

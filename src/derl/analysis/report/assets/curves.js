@@ -2,7 +2,7 @@
 
 const FAVOURITES = ["a2c-count", "ppo-count", "dea2c-count", "deppo-count", "dedqn-count"];
 const MOST_LINES = 21;
-const VIEWS = ["Mean, first five seeds", "Mean, all seeds", "Single seeds"];
+const VIEWS = ["Mean of the seeds that count", "Mean of all seeds", "Single seeds"];
 // A figure may take other recipes in each task: then `only` holds its cases, until something else is chosen.
 const chosen = { tasks: new Set(), recipes: new Set(), settings: new Set(), seeds: new Set(), metric: 0, view: 0, only: null };
 // The reader's place, which is kept when other lines are chosen: the episode read, and the tables that are open.
