@@ -46,12 +46,12 @@ def build_page(
         h(
             "main",
             [h("p", note, class_="caution", role="note") for note in notes],
-            _section("about", "What this is", _about(), _headlines(frame, tables, facts)),
-            _section("tables", "The paper's tables", _intro("tables"), sections.tables_section(tables, places)),
+            _section("about", "What this is", _about(), _headlines(frame, comparison, facts)),
+            _section("tables", "The paper's tables", *_tables(comparison, places)),
             _section("curves", "Learning curves", _intro("curves"), _charts("curve")),
             _section("sensitivity", "Sensitivity to scale and decay", _intro("sensitivity"), *_sensitivity()),
             _section("kl", "Divergence constraints", _intro("kl"), *_kl(paper, places, comparison.evaluations)),
-            _section("claims", "The paper's claims", _intro("claims"), claims_section(comparison.claims)),
+            _section("claims", "The paper's claims", *_claims(comparison)),
             _section("differences", "Why numbers differ", _intro("differences"), _differences(comparison)),
             _section("missing", "Not run yet", *_missing(paper, comparison)),
             _section("failures", "Failures", closing.failures_section(frame)),
@@ -145,8 +145,25 @@ def _again(*parts: str) -> Html:
     return h("p", "Make it again: ", [join(command(f"derl reproduce {part}"), " ") for part in parts], class_="note")
 
 
-def _headlines(frame: Any, tables: Sequence[Table], facts: Facts) -> Html:
-    return h("div", h("div", sections.headline(tables)), sections.facts_list(frame, facts), class_="headline")
+def _headlines(frame: Any, comparison: Comparison, facts: Facts) -> Html:
+    counts = h("p", NO_NUMBER) if comparison.no_number_run else sections.headline(comparison.tables)
+    return h("div", h("div", counts), sections.facts_list(frame, facts), class_="headline")
+
+
+def _tables(comparison: Comparison, places: dict[Case, int]) -> list[Html]:
+    parts = [_intro("tables"), sections.tables_section(comparison.tables, places)]
+    return _folded("None of their numbers was run; the published ones", parts) if comparison.no_number_run else parts
+
+
+def _claims(comparison: Comparison) -> list[Html]:
+    parts = [_intro("claims"), claims_section(comparison.claims)]
+    nothing = comparison.no_number_run and comparison.no_claim_tested
+    return _folded("Nothing they are about was run; the claims", parts) if nothing else parts
+
+
+def _folded(summary: str, parts: Sequence[Html]) -> list[Html]:
+    """A section about the paper in which nothing was run: what a user ran is not to be looked for between its parts."""
+    return [h("div", h("details", h("summary", summary), *parts), class_="folds")]
 
 
 def _intro(name: str) -> Html:
@@ -154,6 +171,10 @@ def _intro(name: str) -> Html:
     return h("p", Html(INTROS[name]))
 
 
+NO_NUMBER = (
+    "None of the published numbers is among these results, which have other tasks, recipes or settings, or are not "
+    "finished. What was run is drawn below the tables, as learning curves."
+)
 INTROS = {
     "tables": "Each cell is a published number and ours, of which it shows what you choose. Point at it, tap it or "
     "move with the arrow keys for both, the interval and the verdict; Enter opens its learning curve.",
