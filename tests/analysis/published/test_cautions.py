@@ -105,6 +105,10 @@ def test_every_page_and_the_report_say_so(tmp_path):
     assert len(pages) == 25
     assert all(f"\n\n> **{SAID}: expect differences." in p.read_text() for p in pages)
     assert not any("regenerates these numbers" in p.read_text() for p in pages)
+    # Which command made them is not known: `table-1 --quick` makes numbers of other tables as well.
+    decay = tmp_path / "decay-sensitivity-count-deepsea-mean.md"
+    assert "These are shorter runs than `derl reproduce decay` makes;" in decay.read_text()
+    assert not any("made these numbers" in p.read_text() for p in pages)
     assert "Why numbers differ" not in (tmp_path / "README.md").read_text()
     frame = results(20).frame.with_columns(failed_at_step=None)
     assert SAID in write_report(frame, tmp_path / "short.html").read_text()
