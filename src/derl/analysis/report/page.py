@@ -113,7 +113,7 @@ def _header(title: str) -> Html:
         "again": "Commands", "reading": "Reading",
     }  # fmt: skip
     nav = h("nav", [h("a", text, href=f"#{name}") for name, text in links.items()], aria_label="Sections")
-    theme = h("button", "Dark", type="button", id="theme", class_="script", aria_pressed="false")
+    theme = h("button", "Dark theme", type="button", id="theme", class_="script")
     skip = h("a", "Skip to the content", href="#main", class_="skip")
     return join(skip, h("header", h("h1", title), theme, nav))
 
@@ -152,13 +152,13 @@ def _headlines(frame: Any, comparison: Comparison, facts: Facts) -> Html:
 
 def _tables(comparison: Comparison, places: dict[Case, int]) -> list[Html]:
     parts = [_intro("tables"), sections.tables_section(comparison.tables, places)]
-    return _folded("None of their numbers was run; the published ones", parts) if comparison.no_number_run else parts
+    return _folded("Nothing in them was run: show the published numbers", parts) if comparison.no_number_run else parts
 
 
 def _claims(comparison: Comparison) -> list[Html]:
     parts = [_intro("claims"), claims_section(comparison.claims)]
     nothing = comparison.no_number_run and comparison.no_claim_tested
-    return _folded("Nothing they are about was run; the claims", parts) if nothing else parts
+    return _folded("Nothing they are about was run: show them all the same", parts) if nothing else parts
 
 
 def _folded(summary: str, parts: Sequence[Html]) -> list[Html]:
@@ -173,7 +173,7 @@ def _intro(name: str) -> Html:
 
 NO_NUMBER = (
     "None of the published numbers is among these results, which have other tasks, recipes or settings, or are not "
-    "finished. What was run is drawn below the tables, as learning curves."
+    "finished. What was run is drawn below, as learning curves."
 )
 INTROS = {
     "tables": "Each cell is a published number and ours, of which it shows what you choose. Point at it, tap it or "
