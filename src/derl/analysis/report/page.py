@@ -133,7 +133,8 @@ def _differences(comparison: Comparison) -> Html:
 
 def _missing(paper: Results, comparison: Comparison) -> list[Html]:
     untabled = untabled_cases(paper, comparison.evaluations)
-    return [few_seeds(comparison.tables), missing_section(comparison.tables, untabled)]
+    parts = [few_seeds(comparison.tables), missing_section(comparison.tables, untabled)]
+    return _folded("No published number was run: show the whole list", parts) if comparison.no_number_run else parts
 
 
 def _commands(paper: Results, tables: Sequence[Table], facts: Facts) -> Html:
