@@ -269,35 +269,6 @@ def test_tables_and_curves_count_the_same_seeds(started, tmp_path):
     assert low <= mean <= high
 
 
-def test_of_what_the_paper_has_no_number_all_seeds_count(started, tmp_path):
-    """The label of the first view said "first five seeds" over the mean of eight."""
-    frame = made_up([Case.of("derl", "DeepSea-10")], seeds=8, evaluations=EVALUATIONS)
-    started.open(write_report(frame, tmp_path / "r.html", claims=(), evaluations=EVALUATIONS))
-    assert started.run("document.querySelector('#curve-panels .detail').textContent.trim()") == "8 seeds"
-    label = "document.querySelector('input[name=curve-view]:checked').parentElement.textContent"
-    assert started.run(label) == "Mean of the seeds that count"
-
-
-def test_a_sweep_without_the_recipe_s_own_setting_is_drawn(started, tmp_path):
-    """Settings that only other recipes have draw nothing. The recipe's own is preferred where there is one."""
-    short = {"protocol.episodes": 5000}
-    sweep = [Case.of("a2c-count", "DeepSea-10", {**short, "bonus.scale": value}) for value in (0.1, 1.5, 10.0)]
-    other = [Case.of("a2c", "DeepSea-10", {"protocol.episodes": value}) for value in (2000, 3000)]
-    hallway = [Case.of("a2c-count", "Hallway-10-10", {**short, "bonus.scale": 10.0}), Case.of("ppo", "Maze-7")]
-    frame = made_up([*sweep, *other, *hallway], seeds=2, evaluations=5)
-    started.open(write_report(frame, tmp_path / "sweep.html", claims=(), evaluations=5))
-    drawn = "[...document.querySelectorAll('#curve-panels h3')].map((h) => h.textContent)"
-    assert started.run(drawn) == ["DeepSea 10", "Hallway 10-10"]
-    assert [list(readout(started, chart)) for chart in (0, 1)] == [
-        ["A2C Count, λ = 10, episodes = 5000"],
-        ["A2C Count, λ = 10, episodes = 5000"],
-    ]
-    plain = made_up([*sweep, *other, *hallway, Case.of("a2c-count", "DeepSea-10")], seeds=2, evaluations=5)
-    started.open(write_report(plain, tmp_path / "plain.html", claims=(), evaluations=5))
-    assert list(readout(started)) == ["A2C Count"]
-    assert started.problems() == []
-
-
 def test_nothing_in_the_data_runs(started, tmp_path):
     nasty = '"><img src=x onerror="window.pwned=1">' + NASTY
     cases = [Case.of(nasty, "DeepSea-10"), Case.of("a2c", nasty, {nasty: 1.0})]
