@@ -29,16 +29,32 @@ def test_the_interval_decides():
     assert decide(Estimate(0.3, 0.2, 0.4), 0.1, "below") == "does not hold"
     assert decide(Estimate(0.3, 0.2, 0.4), 0.5, "above") == "does not hold"
     assert decide(Estimate(0.3, 0.2, 0.4), 0.5, "below") == "holds"
-    assert decide(Estimate(0.3, 0.2, 0.4), 0.3, "above") == "not enough data"
+    assert decide(Estimate(0.3, 0.2, 0.4), 0.3, "above") == "undecided"
     assert decide(None, 0.3, "above") == "not enough data"
     # What is wanted is wanted of the whole interval: a value above the bound does not do.
-    assert decide(Estimate(0.5, 0.1, 0.6), 0.4, "above") == "not enough data"
+    assert decide(Estimate(0.5, 0.1, 0.6), 0.4, "above") == "undecided"
     # No difference at all is not a difference.
     assert decide(Estimate(0, 0, 0), 0, "above") == decide(Estimate(0, 0, 0), 0, "below") == "does not hold"
 
 
 def test_no_number_is_not_enough():
     assert decide(Estimate(np.nan, np.nan, np.nan), 0.3, "above") == "not enough data"
+
+
+def test_what_was_run_is_undecided_and_what_was_not_lacks_data():
+    """An interval around the bound is a result; too few cases or runs are none."""
+    around = Effect(0.5, np.linspace(0.3, 0.7, 10))
+    wide = dataclasses.replace(finding("DeepSea-10", 0.5), effect=around)
+    assert outcome_of(wide) == "undecided"
+    assert outcome_of(dataclasses.replace(wide, too_few="of too few runs")) == "not enough data"
+    assert outcome_of(dataclasses.replace(wide, effect=None)) == "not enough data"
+    # Parts that are undecided contradict nothing, and a whole that is undecided is not mixed.
+    solved = [finding(f"DeepSea-{size}", 1.0) for size in (14, 20)]
+    assert outcome_of(with_whole([wide, *solved])[0]) == "holds"
+    split = [finding("DeepSea-14", 0.2), finding("DeepSea-20", 0.8)]
+    assert outcome_of(with_whole([wide, *split])[0]) == "undecided"
+    missing = finding("DeepSea-14", 0.0, known=False)
+    assert outcome_of(with_whole([wide, missing, missing])[0]) == "not enough data"
 
 
 def test_effects_subtract_and_average_draw_by_draw():
@@ -174,7 +190,7 @@ def test_a_single_run_is_not_called_none():
 def test_noisy_runs_leave_it_open():
     frame = together(sensitive_frame("a2c-count", 0.5, 0.7, 0.5), sensitive_frame("dea2c-count", 0.5, 0.7, 0.5))
     finding = find(claims(frame), 2, "spread over values of lambda", "DeA2C Count on DeepSea-10")
-    assert finding.outcome == "not enough data"
+    assert finding.outcome == "undecided"
     assert "too uncertain" in finding.words
 
 

@@ -7,10 +7,11 @@ from analysis.made_up import frame_of
 from derl.analysis.claims.paper import claims
 from derl.analysis.measures.frames import Results
 from derl.analysis.pages.reproduction import write_pages
-from derl.analysis.published.cautions import cautions, trained_for_less
+from derl.analysis.published.cautions import cautions, sweep_caution, trained_for_less
 from derl.analysis.published.verdicts import verdicts
 from derl.analysis.report import write_report
 from derl.analysis.report.numbers import of_the_paper
+from derl.experiments.builtin import experiment
 from derl.experiments.cases import Case
 
 CASES = [Case.of(recipe, "DeepSea-10") for recipe in ("dea2c-count", "a2c-count", "dedqn-count")]
@@ -65,6 +66,20 @@ def test_training_that_ends_with_a_whole_iteration_is_not_short():
     assert trained_for_less(Results(own)) == ""
 
 
+def test_a_sweep_that_is_shorter_than_the_paper_says_so():
+    def caution(*changes: dict, task: str = "DeepSea-10", recipe: str = "a2c-count") -> str:
+        return sweep_caution(Results(frame_of({Case.of(recipe, task, c): [[0.0] * 10] for c in changes}, 100)))
+
+    short = {"protocol.episodes": 1000, "protocol.evaluate_every": 100}
+    assert caution(short) == "Trained for 1,000 episodes, the paper's runs for 100,000: expect other returns."
+    assert caution(short, {"bonus.scale": 3.0}).startswith("Trained for 1,000 episodes in some cases,")
+    assert caution({"bonus.scale": 3.0}) == caution({**short, "protocol.episodes": 100_000}) == ""
+    assert caution(short, task="Maze-7") == ""
+    # The paper's own experiment without extrinsic rewards has 20,000.
+    pure = [case for case in experiment("pure-exploration").cases if "DeepSea" in case.task]
+    assert sweep_caution(Results(frame_of({case: [[0.0] * 10] for case in pure}, 200))) == ""
+
+
 def test_recipes_that_are_evaluated_more_often_are_not_short():
     """Two runs of the own recipe among the paper's took every claim away."""
     own = Results(frame_of({Case.of("derl", "DeepSea-10"): [[0.9] * 200] * 2}, 10))
@@ -90,6 +105,10 @@ def test_every_page_and_the_report_say_so(tmp_path):
     assert len(pages) == 25
     assert all(f"\n\n> **{SAID}: expect differences." in p.read_text() for p in pages)
     assert not any("regenerates these numbers" in p.read_text() for p in pages)
+    # Which command made them is not known: `table-1 --quick` makes numbers of other tables as well.
+    decay = tmp_path / "decay-sensitivity-count-deepsea-mean.md"
+    assert "These are shorter runs than `derl reproduce decay` makes;" in decay.read_text()
+    assert not any("made these numbers" in p.read_text() for p in pages)
     assert "Why numbers differ" not in (tmp_path / "README.md").read_text()
     frame = results(20).frame.with_columns(failed_at_step=None)
     assert SAID in write_report(frame, tmp_path / "short.html").read_text()

@@ -217,7 +217,9 @@ def test_every_difference_is_listed_with_what_tests_it():
     unasked = tables_of(dataclasses.replace(v, asked=False) for v in judged)
     assert "shorter than the paper" in differences_section(unasked, (), "")
     agreeing = tables_of(v for v in judged if v.outcome != "differs")
-    assert "None differs" in differences_section(agreeing, (), "")
+    assert "No published number was run" in differences_section(agreeing, (), "")
+    as_published = tables_of(dataclasses.replace(v, outcome="consistent") for v in judged if v.outcome != "differs")
+    assert "None differs" in differences_section(as_published, (), "")
 
 
 def test_times_and_engines_of_stored_results(frame):
@@ -254,12 +256,15 @@ def test_claims_are_grouped_with_their_cases():
         claim(effect=Estimate(0.5, 0.4, 0.6), measure="m", published=0.3, overall=True),
         claim(outcome="does not hold", subject="case one"),
         claim(effect=None, outcome="not enough data", measure="n", overall=True),
+        claim(outcome="undecided", measure="o", overall=True),
     ]
     text = claims_section(tests)
     assert text.count("<h3>") == 1
     assert STATEMENTS[1] in text
     assert "1 part" in text
     assert "0.500, 95 % interval 0.400 to 0.600; in the paper 0.300" in text
+    assert '<span class="badge open">? undecided</span>' in text
+    assert '<span class="badge none">– not enough data</span>' in text
     assert claims_section([]).startswith("<p")
 
 
@@ -292,7 +297,7 @@ def test_numbers_for_programs(frame, tmp_path):
     assert judged.filter(pl.col("verdict") != "not run")["seeds"].unique().to_list() == [3]
     tested = pl.read_csv(tmp_path / "csv" / "claims.csv", infer_schema_length=None)
     assert set(tested["number"]) == {1, 2, 3, 4, 5}
-    assert set(tested["outcome"]) <= {"holds", "does not hold", "not enough data"}
+    assert set(tested["outcome"]) <= {"holds", "does not hold", "undecided", "not enough data"}
     # The document has every column, in order, and no other.
     text = (Path(__file__).parents[3] / "docs" / "report.md").read_text()
     for name, table in (("verdicts.csv", judged), ("claims.csv", tested)):

@@ -11,7 +11,9 @@ from derl.analysis.measures.effects import Effect, mean_effect
 from derl.training.recipes import TABLE_1
 
 Side = Literal["above", "below"]
-Outcome = Literal["holds", "does not hold", "mixed", "not enough data"]
+Outcome = Literal["holds", "does not hold", "mixed", "undecided", "not enough data"]
+OPEN: tuple[Outcome, ...] = ("undecided", "not enough data")
+"""Outcomes that say nothing: the interval does not decide, or what was run cannot be judged."""
 BASELINE_OF = {"dea2c": "a2c", "deppo": "ppo", "dedqn": "a2c"}
 """What each decoupled algorithm is compared with: the same agent alone. DeDQN's explorer is A2C, there is no DQN."""
 DECOUPLED = tuple(name for name in TABLE_1 if name.partition("-")[0] in BASELINE_OF)
@@ -73,7 +75,7 @@ def decide(effect: Estimate | None, bound: float, side: Side) -> Outcome:
         return "does not hold"
     if effect.low > bound:
         return "holds"
-    return "not enough data"
+    return "undecided"
 
 
 def outcome_of(finding: Finding) -> Outcome:
@@ -81,7 +83,7 @@ def outcome_of(finding: Finding) -> Outcome:
     if finding.too_few:
         return "not enough data"
     decided = decide(finding.estimate, finding.bound, finding.side)
-    return "mixed" if finding.mixed and decided != "not enough data" else decided
+    return "mixed" if finding.mixed and decided not in OPEN else decided
 
 
 def with_whole(findings: Sequence[Finding], subject: str = "all") -> list[Finding]:
@@ -141,9 +143,9 @@ def _why_none(findings: Sequence[Finding]) -> str:
 def contradictions(whole: Finding, there: Sequence[Finding]) -> str:
     """How many cases say the opposite of the whole, if it is more than chance would make."""
     own = outcome_of(whole)
-    decided = [outcome for outcome in map(outcome_of, there) if outcome != "not enough data"]
+    decided = [outcome for outcome in map(outcome_of, there) if outcome not in OPEN]
     against = sum(outcome != own for outcome in decided)
-    if own == "not enough data" or against <= CONTRADICTING * len(decided):
+    if own in OPEN or against <= CONTRADICTING * len(decided):
         return ""
     # A case is mixed where it is a mean itself.
     also = f", and is mixed in {decided.count('mixed')}," if "mixed" in decided else ""

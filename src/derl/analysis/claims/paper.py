@@ -2,8 +2,9 @@
 
 Returns are normalised (see `aggregates`), so that effects are shares of the best possible return. For every effect
 there is a bound; if the whole interval lies on the right side of it the claim holds, if on the wrong side it does not,
-and if the bound lies within the interval there is not enough data. The whole is the mean over tasks of the mean over
-their cases. Where more than one in ten of the cases that are decided contradict it, it is mixed.
+and if the bound lies within the interval it is undecided. What was not run, or in too few runs, cases or tasks, cannot
+be judged: there is not enough data. The whole is the mean over tasks of the mean over their cases. Where more than one
+in ten of the cases that are decided contradict it, it is mixed.
 
 | claim | effect | it holds if it is |
 |---|---|---|
@@ -147,10 +148,9 @@ def in_words(finding: Finding, effect: Estimate | None, outcome: Outcome) -> str
         "holds": f"as claimed ({wanted})",
         "does not hold": f"which is not {wanted}",
         "mixed": f"wanted {wanted}: {finding.mixed}",
-        "not enough data": f"too uncertain to tell whether it is {wanted}",
+        "undecided": f"too uncertain to tell whether it is {wanted}",
+        "not enough data": finding.too_few or "which cannot be judged",
     }[outcome]
-    if finding.too_few:
-        verb = finding.too_few
     return f"{start} is {numbers}, {verb}." + (f" {finding.note}" if finding.note else "")
 
 

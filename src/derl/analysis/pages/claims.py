@@ -12,11 +12,13 @@ from derl.experiments.paper import row_name
 
 HOW = (
     "What each measure means is in `derl.analysis.claims.paper`. A claim holds where the whole interval lies on the "
-    "wanted side. From spreads the noise of seeds is subtracted (a spread below 0 is less than noise alone would "
-    "make); the paper's own spreads contain it, for the paper does not say how much its runs differ. The first five "
-    "seeds count, as in the tables. An overall effect is judged if at least half of its cases were run, from more than "
-    "half of its tasks. For episodes saved, a recipe that never gets there counts as arriving at the end of training: "
-    "a baseline that needs 1,000 episodes and a decoupled recipe that never does make a saving of −99."
+    "wanted side, does not where it lies on the other, and is undecided where the bound lies within. Where nothing, "
+    "or too little to judge it, was run, there is not enough data. From spreads the noise of seeds is subtracted (a "
+    "spread below 0 is less than noise alone would make); the paper's own spreads contain it, for the paper does not "
+    "say how much its runs differ. The first five seeds count, as in the tables. An overall effect is judged if at "
+    "least half of its cases were run, from more than half of its tasks. For episodes saved, a recipe that never gets "
+    "there counts as arriving at the end of training: a baseline that needs 1,000 episodes and a decoupled recipe "
+    "that never does make a saving of −99."
 )
 IMPROVEMENT = (
     "How probable it is that a run of a decoupled recipe has a higher average return than one of its baseline, in a "

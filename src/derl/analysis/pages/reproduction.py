@@ -107,7 +107,7 @@ def page(table: PaperTable, judged: Iterable[Verdict]) -> str:
 def _origin(table: PaperTable, judged: Sequence[Verdict]) -> str:
     if all(v.asked for v in judged):
         return f"`{table.command}` regenerates these numbers; this page is generated from them."
-    return f"A shorter version of `{table.command}` made these numbers; this page is generated from them."
+    return f"These are shorter runs than `{table.command}` makes; this page is generated from them."
 
 
 def _counts(judged: Sequence[Verdict]) -> str:

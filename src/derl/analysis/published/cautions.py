@@ -7,10 +7,11 @@ from typing import Any, NamedTuple
 from derl.analysis.measures.frames import EVALUATIONS, Results
 from derl.core.errors import DerlError
 from derl.envs.registry import PAPER_TASKS
+from derl.experiments.builtin import DESCRIPTIONS, experiment
 from derl.experiments.cases import Case
 from derl.training.recipes import RECIPES, recipe
 
-EVERY = "protocol.evaluate_every"
+EVERY, EPISODES = "protocol.evaluate_every", "protocol.episodes"
 
 
 def cautions(results: Results, evaluations: int = EVALUATIONS) -> list[str]:
@@ -40,6 +41,38 @@ def trained_for_less(results: Results) -> str:
     return f"Trained for {worst.reached:,.0f} of {worst.promised:,.0f} episodes"
 
 
+def sweep_caution(results: Results) -> str:
+    """That a sweep of a user's own asks for shorter training than the paper's; empty if it does not.
+
+    Its names say so, unlike those of `trained_for_less`, but nobody reads them before the curves.
+    """
+    of_paper = (case for case in results.cases if case.task in PAPER_TASKS and case.recipe in RECIPES)
+    own = [case for case in of_paper if case not in _experiments_of_the_paper()]
+    asked = {case: _asked_episodes(case) for case in own}
+    short = {case: episodes for case, episodes in asked.items() if episodes < _usual_episodes(case)}
+    if not short:
+        return ""
+    case, fewest = min(short.items(), key=lambda item: item[1])
+    some = "" if set(asked.values()) == {fewest} else " in some cases"
+    usual = _usual_episodes(case)
+    return f"Trained for {fewest:,.0f} episodes{some}, the paper's runs for {usual:,.0f}: expect other returns."
+
+
+@cache
+def _experiments_of_the_paper() -> frozenset[Case]:
+    """Some of the paper's own experiments are short as well."""
+    return frozenset(case for part in DESCRIPTIONS for case in experiment(part).cases)
+
+
+def _asked_episodes(case: Case) -> float:
+    changes: dict[str, Any] = dict(case.changes)
+    return float(changes.get(EPISODES, math.inf))
+
+
+def _usual_episodes(case: Case) -> float:
+    return recipe(case.recipe, case.task).protocol.episodes or math.inf
+
+
 class _Length(NamedTuple):
     """How many episodes a case was trained for, and for how many its name says."""
 
@@ -52,7 +85,7 @@ def _length(results: Results, case: Case) -> _Length:
     changes: dict[str, Any] = dict(case.changes)
     episodes, every = results.episodes(case), changes.get(EVERY, _usual(case.recipe))
     whole = len(episodes) * every
-    promised, reached = float(min(whole, changes.get("protocol.episodes", whole))), float(episodes[-1])
+    promised, reached = float(min(whole, changes.get(EPISODES, whole))), float(episodes[-1])
     # Training ends with a whole iteration, which of a short one may be a good part.
     short = "protocol.steps" not in changes and reached < promised
     return _Length(reached if short and promised - reached > _episodes_of_an_iteration(case) else promised, promised)

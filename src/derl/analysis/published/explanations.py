@@ -13,15 +13,14 @@ from derl.analysis.measures.numbers import signed
 OTHER_NUMBER = "another number in the paper"
 Standing = Literal["explained", "possible", "refuted", "none"]
 STANDINGS: dict[Standing, str] = {
-    "explained": "one of three. A reason's option makes the published number appear, and the paper's other number of "
-    "the same runs (of an average their maximum), and it changes ours by more than seeds would (a permutation test "
-    "over all runs, at 5 % divided by the number of options that were tried on this number). Or the paper has another "
-    "number for the same setting, and ours agrees with that. Or it can be luck: the paper's average and maximum both "
-    "lie within the 95 % intervals of five further runs, widened by 0.02 as for verdicts. A published number that "
-    "cannot be of five runs is compared with the fewest it can be of",
-    "possible": "there is a reason whose option has not been run, or in too few runs to tell",
-    "refuted": "every reason that has an option was tested, and none explains it",
-    "none": "there is no reason that could be tested",
+    "explained": "with an option, a setting that the published runs may have had, the published average and maximum "
+    "both appear, and ours changes (permutation test, 5 % divided by the number of options tried); or the paper has "
+    "another number for the same setting, and ours agrees with that; or it can be luck: the published average and "
+    "maximum both lie within the 95 % intervals of five further runs, widened by 0.02. Numbers that cannot be of five "
+    "runs are compared with the fewest they can be of",
+    "possible": "there is an option that may explain it, but it was not run, or in too few runs to tell",
+    "refuted": "every option that may explain it was tested, and none does",
+    "none": "there is no option that may explain it",
 }
 """How well a difference is explained, best first, and what that means."""
 

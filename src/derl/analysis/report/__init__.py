@@ -9,7 +9,7 @@ from derl.analysis.claims.paper import Claim
 from derl.analysis.claims.paper import claims as paper_claims
 from derl.analysis.measures.frames import EVALUATIONS
 from derl.analysis.pages.reproduction import luck_alone, write_numbers
-from derl.analysis.published.cautions import cautions
+from derl.analysis.published.cautions import cautions, sweep_caution
 from derl.analysis.published.counted import counted_reasons
 from derl.analysis.published.verdicts import verdicts
 from derl.analysis.report.model import Comparison, Facts, Number, Table
@@ -52,7 +52,8 @@ def write_report(
     )
     if csv is not None:
         write_numbers(judged, comparison.claims, csv)
-    page = build_page(results, paper, comparison, title, facts or Facts(), cautions(paper, evaluations))
+    notes = cautions(paper, evaluations) + ([sweep_caution(paper)] if comparison.no_number_run else [])
+    page = build_page(results, paper, comparison, title, facts or Facts(), [note for note in notes if note])
     path = Path(path)
     with writing(path):
         write_atomically(path, page.encode())

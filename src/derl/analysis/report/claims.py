@@ -8,8 +8,20 @@ from derl.analysis.measures.aggregates import Estimate
 from derl.analysis.report.html import Html, h, number, plural
 from derl.analysis.report.plain import plain_table
 
-CLASSES: dict[Outcome, str] = {"holds": "ok", "does not hold": "off", "mixed": "off", "not enough data": "none"}
-MARKS: dict[Outcome, str] = {"holds": "✓", "does not hold": "✗", "mixed": "±", "not enough data": "–"}
+CLASSES: dict[Outcome, str] = {
+    "holds": "ok",
+    "does not hold": "off",
+    "mixed": "off",
+    "undecided": "open",
+    "not enough data": "none",
+}
+MARKS: dict[Outcome, str] = {
+    "holds": "✓",
+    "does not hold": "✗",
+    "mixed": "±",
+    "undecided": "?",
+    "not enough data": "–",
+}
 
 
 def claims_section(tests: Sequence[Claim]) -> Html:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from derl.analysis.published.counted import CountedReason
 from derl.analysis.published.explanations import STANDINGS, Standing
+from derl.analysis.published.verdicts import Outcome
 from derl.analysis.report.html import Html, grouped, h, join, number
 from derl.analysis.report.model import Number, Table
 from derl.analysis.report.plain import plain_table
@@ -21,10 +22,7 @@ def differences_section(tables: Sequence[Table], reasons: Sequence[CountedReason
     """The reasons, and the differences by how well they are explained. `luck` says how many luck alone would make."""
     found = [(table, row, column, n) for table in tables for (row, column), n in table.numbers.items() if n.standing]
     if not found:
-        differ = any(n.verdict == "differs" for table in tables for n in table.numbers.values())
-        return h(
-            "p", "Training was shorter than the paper's, which is a reason by itself." if differ else "None differs."
-        )
+        return h("p", _why_none({n.verdict for table in tables for n in table.numbers.values()}))
     folds = []
     for standing in STANDINGS:
         there = [one for one in found if one[3].standing == standing]
@@ -37,6 +35,13 @@ def differences_section(tables: Sequence[Table], reasons: Sequence[CountedReason
         h("div", folds, class_="folds"),
         shown and join(h("h3", "What the reasons are worth"), _reasons(shown)),
     )
+
+
+def _why_none(verdicts: set[Outcome]) -> str:
+    """Why no difference is listed."""
+    if "differs" in verdicts:
+        return "Training was shorter than the paper's, which is a reason by itself."
+    return "None differs." if "consistent" in verdicts else "No published number was run."
 
 
 def _meaning(standing: Standing) -> str:

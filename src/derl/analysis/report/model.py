@@ -73,6 +73,16 @@ class Comparison:
     evaluations: int = EVALUATIONS
     """A run counts once it has had so many."""
 
+    @property
+    def no_number_run(self) -> bool:
+        """Whether none of the published numbers was run, as in a sweep of a user's own."""
+        return bool(self.tables) and all(table.counts()["not run"] == len(table.numbers) for table in self.tables)
+
+    @property
+    def no_claim_tested(self) -> bool:
+        """Whether nothing that a claim is about was run."""
+        return all(claim.effect is None for claim in self.claims)
+
 
 @dataclasses.dataclass(frozen=True)
 class Facts:

@@ -46,12 +46,12 @@ def build_page(
         h(
             "main",
             [h("p", note, class_="caution", role="note") for note in notes],
-            _section("about", "What this is", _about(), _headlines(frame, tables, facts)),
-            _section("tables", "The paper's tables", _intro("tables"), sections.tables_section(tables, places)),
+            _section("about", "What this is", _about(), _headlines(frame, comparison, facts)),
+            _section("tables", "The paper's tables", *_tables(comparison, places)),
             _section("curves", "Learning curves", _intro("curves"), _charts("curve")),
             _section("sensitivity", "Sensitivity to scale and decay", _intro("sensitivity"), *_sensitivity()),
             _section("kl", "Divergence constraints", _intro("kl"), *_kl(paper, places, comparison.evaluations)),
-            _section("claims", "The paper's claims", _intro("claims"), claims_section(comparison.claims)),
+            _section("claims", "The paper's claims", *_claims(comparison)),
             _section("differences", "Why numbers differ", _intro("differences"), _differences(comparison)),
             _section("missing", "Not run yet", *_missing(paper, comparison)),
             _section("failures", "Failures", closing.failures_section(frame)),
@@ -113,7 +113,7 @@ def _header(title: str) -> Html:
         "again": "Commands", "reading": "Reading",
     }  # fmt: skip
     nav = h("nav", [h("a", text, href=f"#{name}") for name, text in links.items()], aria_label="Sections")
-    theme = h("button", "Dark", type="button", id="theme", class_="script", aria_pressed="false")
+    theme = h("button", "Dark theme", type="button", id="theme", class_="script")
     skip = h("a", "Skip to the content", href="#main", class_="skip")
     return join(skip, h("header", h("h1", title), theme, nav))
 
@@ -133,7 +133,8 @@ def _differences(comparison: Comparison) -> Html:
 
 def _missing(paper: Results, comparison: Comparison) -> list[Html]:
     untabled = untabled_cases(paper, comparison.evaluations)
-    return [few_seeds(comparison.tables), missing_section(comparison.tables, untabled)]
+    parts = [few_seeds(comparison.tables), missing_section(comparison.tables, untabled)]
+    return _folded("No published number was run: show the whole list", parts) if comparison.no_number_run else parts
 
 
 def _commands(paper: Results, tables: Sequence[Table], facts: Facts) -> Html:
@@ -145,8 +146,25 @@ def _again(*parts: str) -> Html:
     return h("p", "Make it again: ", [join(command(f"derl reproduce {part}"), " ") for part in parts], class_="note")
 
 
-def _headlines(frame: Any, tables: Sequence[Table], facts: Facts) -> Html:
-    return h("div", h("div", sections.headline(tables)), sections.facts_list(frame, facts), class_="headline")
+def _headlines(frame: Any, comparison: Comparison, facts: Facts) -> Html:
+    counts = h("p", NO_NUMBER) if comparison.no_number_run else sections.headline(comparison.tables)
+    return h("div", h("div", counts), sections.facts_list(frame, facts), class_="headline")
+
+
+def _tables(comparison: Comparison, places: dict[Case, int]) -> list[Html]:
+    parts = [_intro("tables"), sections.tables_section(comparison.tables, places)]
+    return _folded("Nothing in them was run: show the published numbers", parts) if comparison.no_number_run else parts
+
+
+def _claims(comparison: Comparison) -> list[Html]:
+    parts = [_intro("claims"), claims_section(comparison.claims)]
+    nothing = comparison.no_number_run and comparison.no_claim_tested
+    return _folded("Nothing they are about was run: show them all the same", parts) if nothing else parts
+
+
+def _folded(summary: str, parts: Sequence[Html]) -> list[Html]:
+    """A section about the paper in which nothing was run: what a user ran is not to be looked for between its parts."""
+    return [h("div", h("details", h("summary", summary), *parts), class_="folds")]
 
 
 def _intro(name: str) -> Html:
@@ -154,6 +172,10 @@ def _intro(name: str) -> Html:
     return h("p", Html(INTROS[name]))
 
 
+NO_NUMBER = (
+    "None of the published numbers is among these results, which have other tasks, recipes or settings, or are not "
+    "finished. What was run is drawn below, as learning curves."
+)
 INTROS = {
     "tables": "Each cell is a published number and ours, of which it shows what you choose. Point at it, tap it or "
     "move with the arrow keys for both, the interval and the verdict; Enter opens its learning curve.",
@@ -165,11 +187,12 @@ INTROS = {
     "kl": "DeA2C with Count, and penalties α<sub>β</sub> on the explorer and α<sub>e</sub> on the exploiter for "
     "diverging from each other. The grids are the paper's, in DeepSea 10 and Hallway 20-20; of one without any "
     "run nothing is shown. In each view all grids have one scale.",
-    "claims": "Each claim is tested by an effect that has to lie above or below a bound. Returns and their spreads are "
-    "shares of the best possible return. In the pictures the dot and line are our effect with its 95 % interval, the "
-    "ring is the paper's own, and the dashed line the bound. From our spreads the noise of seeds is subtracted; the "
-    "paper's own contain it, for it does not say how much its runs differ. A whole can be decided where its parts are "
-    "not: it rests on more runs than each of them.",
+    "claims": "Each claim is tested by an effect that has to lie above or below a bound. It is undecided if the "
+    "interval contains the bound; there is not enough data if too little was run to judge it. Returns and their "
+    "spreads are shares of the best possible return. In the pictures the dot and line are our effect with its 95 % "
+    "interval, the ring is the paper's own, and the dashed line the bound. From our spreads the noise of seeds is "
+    "subtracted; the paper's own contain it, for it does not say how much its runs differ. A whole can be decided "
+    "where its parts are not: it rests on more runs than each of them.",
     "differences": "The tables count the first five seeds, like the paper. What differs is run with further ones, and "
     "with the options in which the paper and its code are known to disagree: if the published number appears, and not "
     "by luck, that is the reason.",

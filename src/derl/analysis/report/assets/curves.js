@@ -2,7 +2,7 @@
 
 const FAVOURITES = ["a2c-count", "ppo-count", "dea2c-count", "deppo-count", "dedqn-count"];
 const MOST_LINES = 21;
-const VIEWS = ["Mean, first five seeds", "Mean, all seeds", "Single seeds"];
+const VIEWS = ["Mean of the seeds that count", "Mean of all seeds", "Single seeds"];
 // A figure may take other recipes in each task: then `only` holds its cases, until something else is chosen.
 const chosen = { tasks: new Set(), recipes: new Set(), settings: new Set(), seeds: new Set(), metric: 0, view: 0, only: null };
 // The reader's place, which is kept when other lines are chosen: the episode read, and the tables that are open.
@@ -19,9 +19,10 @@ function startCurves() {
   const whole = new Set(DATA.cases.filter((one) => DATA.settings[one.s].name === "").map((one) => one.t));
   const first = ["DeepSea-10", "Hallway-10-10"].map((name) => tasks.find((t) => DATA.tasks[t].name === name && whole.has(t))).filter((t) => t !== undefined);
   chosen.tasks = new Set(first.length ? first : tasks.slice(0, 2));
-  const liked = recipes.filter((r) => FAVOURITES.includes(DATA.recipes[r].name));
-  chosen.recipes = new Set(liked.length ? liked : recipes.slice(0, 4));
-  chosen.settings = new Set(settings.filter((s) => DATA.settings[s].name === "").concat(settings).slice(0, 1));
+  const present = recipes.filter((r) => DATA.cases.some((one) => one.r === r && chosen.tasks.has(one.t)));
+  const liked = present.filter((r) => FAVOURITES.includes(DATA.recipes[r].name));
+  chosen.recipes = new Set(liked.length ? liked : present.slice(0, 4));
+  chosen.settings = firstSettings(DATA.cases.filter((one) => chosen.tasks.has(one.t) && chosen.recipes.has(one.r)));
   chosen.seeds = new Set(seeds);
   chosen.metric = metrics[0] ?? 0;
 
@@ -45,6 +46,19 @@ function startCurves() {
   controls.unshift(make("label", { class: "field" }, make("span", {}, "Figure"), preset));
   document.getElementById("curve-controls").append(...controls);
   drawCurves();
+}
+
+// As few settings as draw a line of every recipe in every task: the recipe's own first, then those of most cases.
+function firstSettings(cases) {
+  const linesOf = (s) => cases.filter((one) => one.s === s).map((one) => `${one.t} ${one.r}`);
+  const changed = (s) => Number(DATA.settings[s].name !== "");
+  const order = [...new Set(cases.map((one) => one.s))].sort((a, b) => changed(a) - changed(b) || linesOf(b).length - linesOf(a).length || a - b);
+  const drawn = new Set();
+  return new Set(order.filter((s) => {
+    const fresh = linesOf(s).filter((line) => !drawn.has(line));
+    fresh.forEach((line) => drawn.add(line));
+    return fresh.length;
+  }));
 }
 
 // What these cases need, and nothing else, is chosen. The boxes to tick hold on to their sets, so these are emptied.

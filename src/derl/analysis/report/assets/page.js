@@ -34,7 +34,8 @@ async function copy(text) {
 function startTheme() {
   const button = document.getElementById("theme");
   const dark = () => (document.documentElement.dataset.theme ?? (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light")) === "dark";
-  const tell = () => button.setAttribute("aria-pressed", dark());
+  // The button says what it does, not what there is.
+  const tell = () => (button.textContent = dark() ? "Light theme" : "Dark theme");
   button.addEventListener("click", () => {
     document.documentElement.dataset.theme = dark() ? "light" : "dark";
     tell();

@@ -1,0 +1,58 @@
+"""The report of a sweep of a user's own: nothing in it is a number of the paper, and its curves are what matters."""
+
+import re
+
+from analysis.report.reading import EVALUATIONS, needs_chromium, readout
+from analysis.synthetic import made_up
+from derl.analysis.report import write_report
+from derl.experiments.cases import Case
+
+SECTIONS = ("about", "tables", "curves", "sensitivity", "kl", "claims", "differences", "missing")
+FOLDED = re.compile(r'</h2><div class="folds"><details><summary>(Nothing|No published)')
+"""A section whose parts are all in one fold."""
+
+
+def test_of_a_sweep_the_paper_s_parts_are_folded(page, tmp_path):
+    """198 hatched cells stood above the curves, and 13 claims without data below."""
+    case = Case.of("a2c-count", "DeepSea-10", {"protocol.episodes": 20, "protocol.evaluate_every": 1})
+    text = write_report(made_up([case], 2, EVALUATIONS), tmp_path / "r.html", evaluations=EVALUATIONS).read_text()
+    parts = {name: text.partition(f'<section id="{name}"')[2].partition("<section id=")[0] for name in SECTIONS}
+    folded = [name for name, part in parts.items() if FOLDED.search(part)]
+    assert folded == ["tables", "claims", "missing"]
+    assert "Trained for 20 episodes, the paper&#x27;s runs for 100,000" in text
+    assert "No published number was run." in text
+    assert 'class="tiles"' not in text
+    # One number is enough.
+    assert not FOLDED.search(page.read_text())
+    assert 'class="tiles"' in page.read_text()
+
+
+@needs_chromium
+def test_a_sweep_without_the_recipe_s_own_setting_is_drawn(started, tmp_path):
+    """Settings that only other recipes have draw nothing. The recipe's own is preferred where there is one."""
+    short = {"protocol.episodes": 5000}
+    sweep = [Case.of("a2c-count", "DeepSea-10", {**short, "bonus.scale": value}) for value in (0.1, 1.5, 10.0)]
+    other = [Case.of("a2c", "DeepSea-10", {"protocol.episodes": value}) for value in (2000, 3000)]
+    hallway = [Case.of("a2c-count", "Hallway-10-10", {**short, "bonus.scale": 10.0}), Case.of("ppo", "Maze-7")]
+    frame = made_up([*sweep, *other, *hallway], seeds=2, evaluations=5)
+    started.open(write_report(frame, tmp_path / "sweep.html", claims=(), evaluations=5))
+    drawn = "[...document.querySelectorAll('#curve-panels h3')].map((h) => h.textContent)"
+    assert started.run(drawn) == ["DeepSea 10", "Hallway 10-10"]
+    assert [list(readout(started, chart)) for chart in (0, 1)] == [
+        ["A2C Count, λ = 10, episodes = 5000"],
+        ["A2C Count, λ = 10, episodes = 5000"],
+    ]
+    plain = made_up([*sweep, *other, *hallway, Case.of("a2c-count", "DeepSea-10")], seeds=2, evaluations=5)
+    started.open(write_report(plain, tmp_path / "plain.html", claims=(), evaluations=5))
+    assert list(readout(started)) == ["A2C Count"]
+    assert started.problems() == []
+
+
+@needs_chromium
+def test_of_what_the_paper_has_no_number_all_seeds_count(started, tmp_path):
+    """The label of the first view said "first five seeds" over the mean of eight."""
+    frame = made_up([Case.of("derl", "DeepSea-10")], seeds=8, evaluations=EVALUATIONS)
+    started.open(write_report(frame, tmp_path / "r.html", claims=(), evaluations=EVALUATIONS))
+    assert started.run("document.querySelector('#curve-panels .detail').textContent.trim()") == "8 seeds"
+    label = "document.querySelector('input[name=curve-view]:checked').parentElement.textContent"
+    assert started.run(label) == "Mean of the seeds that count"
