@@ -106,12 +106,11 @@ def show_tables(name: str, judged: list[Verdict]) -> bool:
 
 
 def as_run(grid: Grid) -> Grid:
-    """A table without the rows and columns of which nothing was run."""
+    """A table without the rows and columns of which nothing was run; its counts are still of all its numbers."""
     run = [key for key, verdict in grid.verdicts.items() if verdict.outcome != "not run"]
     rows, columns = ({key[i] for key in run} for i in (0, 1))
-    there = {key: v for key, v in grid.verdicts.items() if key[0] in rows and key[1] in columns}
-    kept = ([name for name in names if name in some] for names, some in ((grid.rows, rows), (grid.columns, columns)))
-    return Grid(grid.table, *kept, verdicts=there, bold=grid.bold)
+    kept_rows = [name for name in grid.rows if name in rows]
+    return dataclasses.replace(grid, rows=kept_rows, columns=[name for name in grid.columns if name in columns])
 
 
 def finished_on(store: Store, frame: pl.DataFrame) -> str:

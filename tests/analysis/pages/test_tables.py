@@ -152,8 +152,11 @@ def test_the_terminal_shows_a_title_once_and_counts_what_it_shows(capsys):
     assert shown.count("Average evaluation returns in all tasks") == 1
     counts = [list(map(int, re.findall(r"\d+", line))) for line in re.findall(r"^\d+ consistent.*$", shown, re.M)]
     total = [sum(column) for column in zip(*counts, strict=True)]
-    (closing,) = re.findall(r"Of the (\d+) numbers of these tables (\d+) .* (\d+) differ, (\d+) were not", shown)
-    assert list(map(int, closing)) == [sum(total), *total]
+    (closing,) = re.findall(
+        r"ours: (\d+) of the (\d+) numbers of these tables; different: (\d+); not run: (\d+)", shown
+    )
+    agree, every, *others = map(int, closing)
+    assert [every, agree, *others] == [sum(total), *total]
     assert total[0] + total[1] == 4
     show_tables("pure-exploration", judged)
     assert capsys.readouterr().out == ""
