@@ -109,9 +109,10 @@ REASONS: tuple[Reason, ...] = (
     ),
     Reason(
         "PPO Count with drifting keys",
-        "The paper's code counts normalised observations, whose statistics drift, so that a state never has the key it "
-        "had before. What is left to count are the environments that are in one state at the same time: the bonus does "
-        "not decay, and pays four environments for being apart. Here states themselves are counted, unless asked.",
+        "The paper's code counts normalised observations, whose statistics drift, so that a state hardly ever has the "
+        "key it had before. What is left to count are the environments that are in one state at the same time: the "
+        "bonus does not decay, and pays four environments for being apart. Here states themselves are counted, unless "
+        "asked.",
         "known",
         ("ppo-count",),
         ("Hallway-*",),
