@@ -66,7 +66,7 @@ function makeGrid(table) {
   });
   table.addEventListener("focusout", hideTip);
   const cellOf = (event) => event.target.closest("td");
-  const hovers = (event) => event.pointerType === "mouse" && !pinned;
+  const hovers = (event) => event.pointerType === "mouse" && !pinned && restsAt(event) !== pressedAt;
   table.addEventListener("pointerover", (event) => hovers(event) && cellOf(event) && showTip(cellOf(event)));
   table.addEventListener("pointerleave", (event) => hovers(event) && hideTip());
   table.addEventListener("click", (event) => cellOf(event) && showTip(cellOf(event), true));
@@ -75,8 +75,12 @@ function makeGrid(table) {
 // The cell whose tip is shown, and whether the tip stays, after a click or a tap, so that its button can be reached.
 let tipCell = null;
 let pinned = false;
+// Where a tip's button was pressed: what the page moves beneath a mouse that rests there is not pointed at.
+let pressedAt = "";
+const restsAt = (event) => `${Math.floor(event.clientX)},${Math.floor(event.clientY)}`;
 
-function openCase(cell) {
+function openCase(cell, event = null) {
+  pressedAt = event ? restsAt(event) : "";
   hideTip();
   showCase(Number(cell.dataset.case), cell);
 }
@@ -90,7 +94,7 @@ function showTip(cell, pin = false) {
   if (cell.dataset.case && pin) {
     // Without this, pressing the button would take the focus from the cell, and with it the tip away.
     const stay = (event) => event.preventDefault();
-    tip.append(make("button", { type: "button", onpointerdown: stay, onmousedown: stay, onclick: () => openCase(cell) }, "Learning curve"));
+    tip.append(make("button", { type: "button", onpointerdown: stay, onmousedown: stay, onclick: (event) => openCase(cell, event) }, "Learning curve"));
   }
   tip.classList.toggle("pinned", pin);
   document.getElementById("said").textContent = [name, ...lines].join("; ");
