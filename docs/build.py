@@ -9,6 +9,7 @@ Lines of further recipes: derl bench --recipes ppo-icm --out benchmarks/speed.cs
 """
 
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
 import polars as pl
@@ -25,7 +26,7 @@ from derl.analysis.pages.figures import write_all
 from derl.analysis.pages.markdown import markdown_table
 from derl.analysis.pages.reproduction import expected_by_luck
 from derl.analysis.pages.tables import MARKS, number
-from derl.analysis.pages.variants import variants_table
+from derl.analysis.pages.variants import learning_table, variants_table
 from derl.analysis.published.first_runs import counted_runs
 from derl.analysis.published.ours import DRAWN
 from derl.analysis.published.runs_behind import MAXIMA
@@ -33,7 +34,7 @@ from derl.analysis.published.verdicts import Verdict, count_outcomes, count_stan
 from derl.envs.registry import PAPER_TASKS
 from derl.experiments.cases import Setting
 from derl.experiments.exchange import read_results
-from derl.experiments.paper import column_name, row_name
+from derl.experiments.paper import Cell, column_name, published, row_name
 from derl.experiments.reference import REFERENCE, reference_speed
 
 ROOT = Path(__file__).parents[1]
@@ -44,20 +45,38 @@ README_ROWS = ("a2c", "a2c-count", "dea2c-count", "dedqn-count")
 AS_IT_IS: dict[str, Setting] = {}
 PPO = ("ppo", "ppo-count", "ppo-hash-count", "ppo-icm", "ppo-rnd", "ppo-ride")
 COUNTED: dict[str, Setting] = {"bonus.counts": "state"}
+LAMBDA_HALLWAY = "tab:hallway10_10_intrinsic_coef_mean"
 
 
-IN_HALLWAY = [*((recipe, "Hallway-10-0") for recipe in PPO), ("ppo-icm", "Hallway-10-10"), ("ppo-icm", "Hallway-20-20")]
+def averages(recipes: Iterable[str], *tasks: str) -> list[Cell]:
+    """The averages of Table 1 of recipes on tasks."""
+    return [found_in("tab:mean_returns", recipe, task) for task in tasks for recipe in recipes]
+
+
+def found_in(table: str, recipe: str, task: str, **changes: Setting) -> Cell:
+    """A published number."""
+    cell = published(table, recipe, task, dotted(changes))
+    assert cell is not None
+    return cell
+
+
+def dotted(changes: dict[str, Setting]) -> dict[str, Setting]:
+    """Settings by their names, written as arguments are."""
+    return {name.replace("__", "."): value for name, value in changes.items()}
+
+
+IN_HALLWAY = [*averages(PPO, "Hallway-10-0"), *averages(["ppo-icm"], "Hallway-10-10", "Hallway-20-20")]
+HALLWAYS = tuple(task for task in PAPER_TASKS if task.startswith("Hallway"))
 
 
 def but_ride(**changes: Setting) -> list[dict[str, Setting]]:
     """Changes of PPO in Hallway, in which RIDE counts: that it does not goes with normalised observations alone."""
-    dotted = {name.replace("__", "."): value for name, value in changes.items()}
-    return [dotted | (COUNTED if recipe == "ppo-ride" else {}) for recipe, _ in IN_HALLWAY]
+    return [dotted(changes) | (COUNTED if cell.case.recipe == "ppo-ride" else {}) for cell in IN_HALLWAY]
 
 
 VARIANTS = {
     ("algorithms/a2c.md", "greedy"): (
-        [(f"a2c-{bonus}", f"Hallway-30-{n}") for n in (0, 30) for bonus in ("count", "hash-count")],
+        averages(("a2c-count", "a2c-hash-count"), "Hallway-30-0", "Hallway-30-30"),
         {"greedy": [AS_IT_IS], "sampled": [{"protocol.evaluation": "sampled"}]},
     ),
     ("algorithms/ppo.md", "normalised"): (
@@ -69,11 +88,11 @@ VARIANTS = {
         },
     ),
     ("algorithms/ppo.md", "lambda"): (
-        [("ppo-count", "DeepSea-20"), ("a2c-icm", "DeepSea-20"), ("a2c-icm", "Hallway-10-10")],
+        [*averages(("ppo-count", "a2c-icm"), "DeepSea-20"), *averages(["a2c-icm"], "Hallway-10-10")],
         {"lambda 1": [AS_IT_IS], "lambda 0.5": [{"bonus.scale": 0.5}]},
     ),
     ("algorithms/decoupled-dqn.md", "search"): (
-        [("dedqn-count", "DeepSea-20")],
+        averages(["dedqn-count"], "DeepSea-20"),
         {
             "recipe": [AS_IT_IS],
             "targets not frozen": [{"exploiter.frozen_targets": False}],
@@ -85,19 +104,30 @@ VARIANTS = {
         },
     ),
     ("algorithms/decoupled-actor-critic.md", "order"): (
-        [("deppo-count", task) for task in ("DeepSea-10", "DeepSea-14", "Hallway-10-10")],
+        averages(["deppo-count"], "DeepSea-10", "DeepSea-14", "Hallway-10-10"),
         {"as in the code": [AS_IT_IS], "in order": [{"decoupling.stale_segments": False}]},
     ),
+    ("bonuses/count.md", "memory"): (
+        [found_in(LAMBDA_HALLWAY, "ppo-count", "Hallway-10-10", bonus__scale=value) for value in (2, 4, 10, 100)],
+        {"states": [AS_IT_IS], "those of the same time step": [{"bonus.memory": "step"}]},
+    ),
     ("bonuses/icm.md", "half"): (
-        [("a2c-icm", "DeepSea-20"), *(("a2c-icm", f"Hallway-{size}") for size in ("10-0", "10-10", "20-20", "30-30"))],
+        averages(["a2c-icm"], "DeepSea-20", "Hallway-10-0", "Hallway-10-10", "Hallway-20-20", "Hallway-30-30"),
         {"half, as the code": [AS_IT_IS], "whole, as the paper": [{"bonus.halve": False}]},
     ),
     ("bonuses/ride.md", "counts"): (
-        [("ppo-ride", task) for task in PAPER_TASKS if task.startswith("Hallway")],
+        averages(["ppo-ride"], *HALLWAYS),
         {"with episodic counts": [COUNTED], "without": [AS_IT_IS]},
     ),
 }
-"""What documents compare: which recipes and tasks, and in which variants."""
+"""What documents compare: which published numbers, and in which variants."""
+LEARNING = {
+    ("bonuses/icm.md", "learning"): (
+        averages(["a2c-icm"], "Hallway-10-0", "Hallway-10-10"),
+        {"half": AS_IT_IS, "whole": {"bonus.halve": False}},
+    ),
+}
+"""Where documents tell how many of all runs learn."""
 
 
 def frames(whole: pl.DataFrame) -> dict[tuple[str, str], pl.DataFrame]:
@@ -229,8 +259,10 @@ def main() -> None:
     found = frames(counted_runs(results).frame)
     for recipe in sorted({recipe for _, recipe in found}):
         draw_recipe(recipe, {task: found[task, recipe] for task in TASKS if (task, recipe) in found})
-    for (page, name), (cases, columns) in VARIANTS.items():
-        fill_in(ROOT / "docs" / page, variants_table(results, cases, columns), name)
+    for (page, name), (cells, columns) in VARIANTS.items():
+        fill_in(ROOT / "docs" / page, variants_table(results, cells, columns), name)
+    for (page, name), (cells, kinds) in LEARNING.items():
+        fill_in(ROOT / "docs" / page, learning_table(results, cells, kinds), name)
     judged = [v for v in verdicts(whole) if v.cell.table == "tab:mean_returns"]
     fill_in(ROOT / "README.md", f"{table(judged)}\n\n{progress(judged)}")
     write_all(whole, ROOT / "docs" / "reproduction")

@@ -198,8 +198,10 @@ def test_commands_are_accepted(page, command):
     assert name in COMMANDS
     if name != "train":
         module = importlib.import_module(f"derl.cli.{name}")
+        # The actions of derl store are commands of their own.
+        named = args[0] if name == "store" else name
         options = next(
-            v for k, v in vars(module).items() if k.lower() in (name, f"{name}command") and dataclasses.is_dataclass(v)
+            v for k, v in vars(module).items() if k.lower() in (named, f"{name}command") and dataclasses.is_dataclass(v)
         )
         known = {f.name.replace("_", "-") for f in dataclasses.fields(options)}
         assert {arg[2:] for arg in args if arg.startswith("--")} <= known

@@ -221,6 +221,11 @@ def test_one_sweep_at_a_time(tmp_path):
     handle = claim(tmp_path)
     with pytest.raises(DerlError, match="another sweep is using"):
         claim(tmp_path, patience=0.3)
+    told = []
+    with pytest.raises(DerlError, match="another sweep is using"):
+        claim(tmp_path, patience=1.5, tell=told.append)
+    assert len(told) == 1
+    assert "waiting up to" in told[0]
     os.close(handle)
     os.close(claim(tmp_path))
 

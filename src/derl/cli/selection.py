@@ -7,7 +7,7 @@ import tyro
 
 from derl.cli.flags import parse_seeds
 from derl.core.errors import require
-from derl.experiments.builtin import QUICK_EPISODES, find_experiment, quick
+from derl.experiments.builtin import EXPERIMENTS, QUICK_EPISODES, find_experiment, quick
 from derl.experiments.experiment import Experiment
 
 
@@ -49,6 +49,8 @@ class StoredSelection(Selection):
             flag = next((flag for flag, value in given.items() if value), None)
             require(flag is None, f"--{flag} is for an experiment: give its name")
             return None
-        chosen = self.narrow(find_experiment(name), self.quick)
+        whole = find_experiment(name)
+        require(not self.quick or name in EXPERIMENTS, f"--quick is for the paper's experiments; {name} is a file")
+        chosen = self.narrow(whole, self.quick)
         require(len(chosen.members()) > 0, f"{name}: nothing is left of it with these options")
         return chosen

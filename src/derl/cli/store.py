@@ -4,7 +4,7 @@ import dataclasses
 import os
 from collections import Counter
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Any
 
 import tyro
 from rich.markup import escape
@@ -14,7 +14,7 @@ from derl.analysis.published.verdicts import verdicts
 from derl.cli.display import console, counted, duration
 from derl.cli.flags import STORE, parsed
 from derl.cli.selection import StoredSelection
-from derl.core.errors import require
+from derl.core.errors import UnknownNameError, require
 from derl.experiments.exchange import export, exported_runs, trained_runs
 from derl.experiments.planner import members_of, results_of
 from derl.experiments.pruning import leftovers, prune
@@ -22,46 +22,68 @@ from derl.experiments.store import Store
 from derl.experiments.sweep import claim
 from derl.training.folder import CONFIG
 
+FileToWrite = Annotated[
+    tyro.conf.Positional[Path], tyro.conf.arg(metavar="FILE.parquet", help_behavior_hint="(required)")
+]
+
 
 @dataclasses.dataclass(frozen=True)
-class StoreCommand(StoredSelection):
-    """Write results to a Parquet file, take them in from files and run folders, or remove those of older versions."""
+class Export(StoredSelection):
+    """Write results to a Parquet file."""
 
-    action: tyro.conf.Positional[Literal["export", "import", "prune"]]
-    """What to do. To prune is to remove what older versions of the engine left, their runs and failures, and runs that
-    are damaged."""
-    paths: tyro.conf.Positional[tuple[Path, ...]]
-    """The file to write; or the files, folders of files, and run folders of derl train to take in."""
+    path: FileToWrite = Path()
+    """The file to write."""
     store: Path = STORE
     """The folder of results."""
     experiment: str | None = None
-    """Export only the runs of this experiment (a name, or a file), with those that `--explain` made for it; with
-    --quick, --episodes, --only and --seeds, of the part that was run with these."""
+    """Only the runs of this experiment (a name, or a file), with those that `--explain` made for it; with --quick,
+    --episodes, --only and --seeds, of the part that was run with these."""
     columns: tuple[str, ...] = ()
-    """Export only these metrics beside what names a run and its returns, for a smaller file: coverage kl ..."""
+    """Only these metrics beside what names a run and its returns, for a smaller file: coverage kl ..."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Import:
+    """Take in results from Parquet files and run folders."""
+
+    paths: tyro.conf.Positional[tuple[Path, ...]]
+    """Parquet files, folders of them, and run folders of derl train."""
+    store: Path = STORE
+    """The folder of results. It is made if there is none."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Prune:
+    """Remove what older versions of the engine left, their runs and failures, and runs that are damaged."""
+
+    store: Path = STORE
+    """The folder of results."""
     dry_run: bool = False
-    """Prune: only show what would be removed."""
+    """Only show what would be removed."""
+
+
+def usage() -> str:
+    """What `derl store --help` prints."""
+    lines = [f"  {name:<8}{(action.__doc__ or '').strip()}" for name, (action, _) in ACTIONS.items()]
+    return "\n".join(["usage: derl store ACTION ...", "", *lines, "", "'derl store ACTION --help' shows its options."])
 
 
 def main(args: list[str]) -> None:
     """Export, import or prune."""
     require(len(args) > 0, "derl store needs one of: export FILE, import PATH ..., prune")
-    command = parsed(StoreCommand, args, "derl store")
-    only = {
-        "experiment": ("export", command.experiment is not None),
-        "columns": ("export", len(command.columns) > 0),
-        **{flag: ("export", bool(getattr(command, flag))) for flag in ("quick", "episodes", "only", "seeds")},
-        "dry-run": ("prune", command.dry_run),
-    }
-    for flag, (action, given) in only.items():
-        require(not given or command.action == action, f"--{flag} belongs to derl store {action}")
-    {"export": export_runs, "import": import_runs, "prune": prune_runs}[command.action](command)
+    if args[0] in ("-h", "--help"):
+        print(usage())
+        return
+    if args[0] not in ACTIONS:
+        raise UnknownNameError("action", args[0], ACTIONS)
+    kind, act = ACTIONS[args[0]]
+    act(parsed(kind, args[1:], f"derl store {args[0]}"))
 
 
-def export_runs(command: StoreCommand) -> None:
+def export_runs(command: Export) -> None:
     """Write a file."""
-    require(len(command.paths) == 1, "derl store export takes one file to write")
-    (path,) = command.paths
+    path = command.path
+    require(path != Path(), "derl store export needs a file to write: FILE.parquet")
     require(path.suffix == ".parquet", f"derl store export writes Parquet: give {path} a name that ends in .parquet")
     store = Store(command.store, read_only=True)
     chosen = command.found(command.experiment)
@@ -69,11 +91,11 @@ def export_runs(command: StoreCommand) -> None:
     if chosen is not None:
         members = members_of(chosen.members())
         members += tests_made(store, verdicts(results_of(store, members)), chosen.parts)
-    count = export(store, command.paths[0], members, command.columns)
-    console.print(f"{counted(count, 'run')} written to {command.paths[0]}", soft_wrap=True, markup=False)
+    count = export(store, path, members, command.columns)
+    console.print(f"{counted(count, 'run')} written to {path}", soft_wrap=True, markup=False)
 
 
-def import_runs(command: StoreCommand) -> None:
+def import_runs(command: Import) -> None:
     """Take files and folders in."""
     require(len(command.paths) > 0, "derl store import takes files or run folders")
     for path in command.paths:
@@ -85,9 +107,8 @@ def import_runs(command: StoreCommand) -> None:
         console.print(f"{path}: {counted(runs.enter(store), 'new run')} imported", soft_wrap=True, markup=False)
 
 
-def prune_runs(command: StoreCommand) -> None:
+def prune_runs(command: Prune) -> None:
     """Remove what older versions left, or show it."""
-    require(not command.paths, "derl store prune takes no files; --store names the folder of results")
     # A look does not need the right to write.
     store = Store(command.store, read_only=True)
     found = leftovers(store)
@@ -115,3 +136,10 @@ def prune_runs(command: StoreCommand) -> None:
         f"versions {word}",
         soft_wrap=True,
     )
+
+
+ACTIONS: dict[str, tuple[Any, Any]] = {
+    "export": (Export, export_runs),
+    "import": (Import, import_runs),
+    "prune": (Prune, prune_runs),
+}

@@ -150,6 +150,7 @@ def run_experiment(experiment: Experiment, running: Running, modules: tuple[str,
             modules=modules,
             checkpoint_seconds=running.checkpoint_seconds,
             show=show,
+            tell=lambda text: say(text, markup=False),
         )
         begun = time.monotonic()
         failed = sweep.run()

@@ -1,6 +1,7 @@
 """The paper as data: its experiments, and which case and statistic stands behind each of its published numbers."""
 
 import dataclasses
+from collections.abc import Mapping
 from functools import cache
 from importlib import resources
 from typing import Literal
@@ -88,9 +89,10 @@ def cells() -> tuple[Cell, ...]:
     )
 
 
-def published(table: str, recipe: str, task: str) -> Cell | None:
-    """The number of a recipe as it is, if the paper has one. `table` is the paper's label, such as tab:mean_returns."""
-    case = Case.of(recipe, task)
+def published(table: str, recipe: str, task: str, changes: Mapping[str, Setting] | None = None) -> Cell | None:
+    """The number of a recipe as it is, or changed so, if the paper has one. `table` is the paper's label, such as
+    tab:mean_returns."""
+    case = Case.of(recipe, task, changes)
     return next((cell for cell in cells() if cell.table == table and cell.case == case), None)
 
 

@@ -24,6 +24,8 @@ from derl.training.trainer import Interrupted
 
 ATTEMPTS = 3
 """How often a job is tried when its worker dies under it."""
+PATIENCE = 20.0
+"""For how many seconds a sweep waits for a store that another one, or what is left of it, is using."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -58,6 +60,7 @@ class Sweep:
         modules: Sequence[str] = (),
         checkpoint_seconds: float = 60.0,
         show: Callable[[SweepProgress], None] | None = None,
+        tell: Callable[[str], None] = lambda text: None,
     ):
         self.path, self.modules, self.checkpoint_seconds = Path(path), tuple(modules), checkpoint_seconds
         self.show = show or (lambda progress: None)
@@ -66,7 +69,7 @@ class Sweep:
         check_jobs(self.path)
         enough_room(self.path)
         self.store = Store(self.path)
-        self._lock = claim(self.path)
+        self._lock = claim(self.path, tell=tell)
         try:
             try_writing(self.path)
             self.store.check_writable()
@@ -294,14 +297,18 @@ def seconds_left(rest: Sequence[float], workers: int, trained: float, worth: flo
     return slower * max(max(rest), sum(rest) / workers)
 
 
-def claim(path: Path, patience: float = 20.0) -> int:
+def claim(path: Path, patience: float = PATIENCE, tell: Callable[[str], None] = lambda text: None) -> int:
     """Keep other sweeps out of a store until this one and its workers have ended; the value is a file descriptor.
 
     Workers inherit it. If an earlier sweep was killed, its workers are given time to save what they have.
     """
-    deadline = time.monotonic() + patience
+    begun, told = time.monotonic(), False
     while (handle := try_lock(path)) is None:
-        if time.monotonic() > deadline:
+        waited = time.monotonic() - begun
+        if waited > patience:
             raise DerlError(f"another sweep is using {path}; wait for it, or choose another with --store")
+        if waited > 1 and not told:
+            tell(f"{path} is in use: waiting up to {patience:.0f} seconds, in case a stopped sweep is still saving")
+            told = True
         time.sleep(0.2)
     return handle

@@ -3,32 +3,54 @@
 from collections.abc import Mapping, Sequence
 
 from derl.analysis.measures.frames import Results
+from derl.analysis.measures.numbers import signed
+from derl.analysis.measures.statistics import average_return
 from derl.analysis.pages.markdown import markdown_table
 from derl.analysis.pages.tables import MARKS, number
 from derl.analysis.published.ours import DRAWN, our_numbers
 from derl.experiments.cases import Case, Setting, normal_form
-from derl.experiments.paper import column_name, published, row_name
+from derl.experiments.paper import Cell, column_name, row_name
 
 Changes = Mapping[str, Setting]
-TABLE_1 = "tab:mean_returns"
 
 
-def variants_table(results: Results, cases: Sequence[tuple[str, str]], columns: Mapping[str, Sequence[Changes]]) -> str:
-    """Averages of Table 1 as Markdown: for every recipe and task the published one and that of each column's variant,
-    marked as consistent or different.
+def variants_table(results: Results, cells: Sequence[Cell], columns: Mapping[str, Sequence[Changes]]) -> str:
+    """Published averages as Markdown, each beside that of every column's variant, marked as consistent or different.
 
-    A column has the changes that make it of the recipe, one mapping for every case or one for all.
+    A column has the changes that make it of a published case, one mapping for every number or one for all.
     """
     rows = []
-    for i, (recipe, task) in enumerate(cases):
-        cell = published(TABLE_1, recipe, task)
-        assert cell is not None
-        row = [f"{row_name(recipe)}, {column_name(task)}", number(cell.mean, cell.std)]
+    for i, cell in enumerate(cells):
+        row = [case_name(cell.case), number(cell.mean, cell.std)]
         for variants in columns.values():
-            changes = variants[i if len(variants) > 1 else 0]
-            row.append(_marked(results, normal_form(recipe, task, changes), cell.mean))
+            row.append(_marked(results, variant(cell.case, variants[i if len(variants) > 1 else 0]), cell.mean))
         rows.append(row)
     return markdown_table("l" + "r" * (1 + len(columns)), ["average return", "published", *columns], rows)
+
+
+def learning_table(results: Results, cells: Sequence[Cell], columns: Mapping[str, Changes]) -> str:
+    """What all runs of a case and its variants came to, with their further seeds: how many, how many of them never
+    had a positive return, and the average."""
+    rows = []
+    for cell in cells:
+        for name, changes in columns.items():
+            returns = results.finished(variant(cell.case, changes))
+            if returns is None:
+                continue
+            never, average = (~(returns > 0).any(1)).sum(), average_return(returns).value
+            rows.append([case_name(cell.case), name, f"{len(returns)}", f"{never}", signed(average)])
+    return markdown_table("llrrr", ["", "", "runs", "of them never learn", "average return"], rows)
+
+
+def variant(case: Case, changes: Changes) -> Case:
+    """A case with further changes."""
+    return normal_form(case.recipe, case.task, {**dict(case.changes), **changes})
+
+
+def case_name(case: Case) -> str:
+    """A case as a line of a table calls it."""
+    setting = f", `{case.setting}`" if case.setting else ""
+    return f"{row_name(case.recipe)}, {column_name(case.task)}{setting}"
 
 
 def _marked(results: Results, case: Case, mean: float) -> str:
