@@ -48,9 +48,12 @@ class Case:
         """What to call it in a sentence."""
         return f"{self.recipe} on {self.task}" + (f" with {self.setting}" if self.changes else "")
 
-    def config(self) -> Config:
-        """The whole configuration."""
-        config = make_recipe(self.recipe, self.task)
+    def config(self, known: dict[tuple[str, str], Config] | None = None) -> Config:
+        """The whole configuration. Where many cases have one recipe, `known` remembers it between them."""
+        known, name = {} if known is None else known, (self.recipe, self.task)
+        if name not in known:
+            known[name] = make_recipe(*name)
+        config = known[name]
         changes: dict[str, Any] = dict(self.changes)
         # Parts first: their kinds decide which settings there are.
         kinds = {part: changes.pop(f"{part}_kind") for part in PARTS if f"{part}_kind" in changes}

@@ -6,22 +6,22 @@ from functools import lru_cache
 from typing import Any
 
 from derl.core.errors import DerlError
+from derl.envs.base import AnyEnvironment
 from derl.training.added import as_before
 from derl.training.config import Config
 from derl.training.loop import ignores_lambda
 from derl.training.members import Run
 from derl.training.seeds import check_seeds
-from derl.training.version import versions_of
+from derl.training.version import versions
 from derl.training.written import to_json
 
 
-def never_full(config: Config) -> dict[str, int]:
+def never_full(config: Config, env: AnyEnvironment) -> dict[str, int]:
     """The agents whose memory the training does not fill, and how large a memory their class has by default.
 
     One that is never full is like any other such, so it is described as that one. (Priorities are kept in blocks whose
     size follows from the memory's, and short episodes may fill it sooner: these are described as they are.)
     """
-    env = config.make_env()
     if env.episode_length is None:
         return {}
     steps, found = config.protocol.budget(env)[0], {}
@@ -35,8 +35,8 @@ def never_full(config: Config) -> dict[str, int]:
 
 def description(config: Config) -> dict[str, Any]:
     """Everything that decides a run's numbers, except its seed. The recipe's name is a label and does not count."""
-    data = json.loads(to_json(config))
-    for seat, capacity in never_full(config).items():
+    data, env = json.loads(to_json(config)), config.make_env()
+    for seat, capacity in never_full(config, env).items():
         data[seat]["capacity"] = capacity
     if ignores_lambda(config.explorer_reward, config.bonus):
         data["bonus"]["scale"] = 1.0
@@ -51,7 +51,7 @@ def description(config: Config) -> dict[str, Any]:
                 f"{name.removeprefix('custom:')} has no name to be found by in a worker process; "
                 "register it, in a module loaded with 'derl --import MODULE'"
             )
-    return {**data, "versions": versions_of(config)}
+    return {**data, "versions": versions(env, config.explorer, config.bonus, config.exploiter)}
 
 
 @lru_cache(maxsize=100_000)

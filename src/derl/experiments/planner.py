@@ -75,7 +75,8 @@ def members_of(pairs: Sequence[tuple[Case, int]]) -> list[Member]:
 
     Cases that are the same but in name (lambda = 1 is the recipe as it is) give members with the same address.
     """
-    configs = {case: case.config() for case in dict.fromkeys(case for case, _ in pairs)}
+    recipes: dict[tuple[str, str], Config] = {}
+    configs = {case: case.config(recipes) for case in dict.fromkeys(case for case, _ in pairs)}
     keys = {case: config_key(config) for case, config in configs.items()}
     return [Member(seed_key(keys[case], seed), case, seed, configs[case]) for case, seed in pairs]
 

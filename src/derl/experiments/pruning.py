@@ -12,6 +12,7 @@ from derl.experiments.identity import config_key, seed_key
 from derl.experiments.jobs import outdated_jobs
 from derl.experiments.packing import Entry
 from derl.experiments.store import Store
+from derl.training.config import Config
 from derl.training.version import ENGINE
 
 
@@ -57,16 +58,20 @@ def keys_now(runs: pl.DataFrame) -> pl.Series:
     """The content addresses that runs of these names would have now; null where there are no such names any more."""
     # To build a configuration takes a while: once for all seeds of a case.
     names = ("recipe", "task", "setting")
-    cases = {case: _config_key(*case) for case in runs.select(names).unique().iter_rows()}
+    recipes: dict[tuple[str, str], Config] = {}
+    cases = {
+        (recipe, task, setting): _config_key(recipe, task, setting, recipes)
+        for recipe, task, setting in runs.select(names).unique().iter_rows()
+    }
     found = [
         (cases[recipe, task, setting], seed) for recipe, task, setting, seed in runs.select(*names, "seed").iter_rows()
     ]
     return pl.Series([key and seed_key(key, int(seed)) for key, seed in found], dtype=pl.String)
 
 
-def _config_key(recipe: str, task: str, setting: str) -> str | None:
+def _config_key(recipe: str, task: str, setting: str, recipes: dict[tuple[str, str], Config]) -> str | None:
     try:
-        return config_key(case_of(recipe, task, setting).config())
+        return config_key(case_of(recipe, task, setting).config(recipes))
     except DerlError:
         # A recipe, task or setting that there is no more.
         return None
