@@ -56,3 +56,19 @@ def test_of_what_the_paper_has_no_number_all_seeds_count(started, tmp_path):
     assert started.run("document.querySelector('#curve-panels .detail').textContent.trim()") == "8 seeds"
     label = "document.querySelector('input[name=curve-view]:checked').parentElement.textContent"
     assert started.run(label) == "Mean of the seeds that count"
+
+
+@needs_chromium
+def test_two_runs_have_no_interval(started, tmp_path):
+    """Its ends would be the runs themselves; a band that is drawn says as much."""
+    cases = [Case.of("a2c-count", "DeepSea-10", {"bonus.scale": value}) for value in (0.1, 10.0)]
+    cases.append(Case.of("a2c-count", "DeepSea-10"))
+    for seeds, ends in ((2, False), (3, True)):
+        frame = made_up(cases, seeds=seeds, evaluations=EVALUATIONS)
+        text = write_report(frame, tmp_path / f"{seeds}.html", claims=(), evaluations=EVALUATIONS).read_text()
+        assert (re.search(r"ours: [\d.]+ ± [\d.]+, 95 % interval", text) is not None) == ends
+        started.open(tmp_path / f"{seeds}.html")
+        for chart in ("#curve-panels", "#sensitivity"):
+            shown = started.run(f"document.querySelector('{chart} .readout').textContent")
+            assert ("(" in shown and " to " in shown) == ends, shown
+    assert started.problems() == []

@@ -64,7 +64,7 @@ def tip_of(value: Number, row: str, column: str, gap: float | None) -> list[str]
     if value.ours is None:
         lines.append("ours: not run")
     else:
-        interval = f", 95 % interval {number(value.low, 3)} to {number(value.high, 3)}"
+        interval = "" if value.low is None else f", 95 % interval {number(value.low, 3)} to {number(value.high, 3)}"
         lines.append(f"ours: {number(value.ours, 3)} ± {number(value.std)}{interval}, {plural(value.seeds, 'seed')}")
     if value.published is not None:
         deviation = "" if value.published_std is None else f" ± {number(value.published_std)}"

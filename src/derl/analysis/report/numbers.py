@@ -10,7 +10,7 @@ from derl.analysis.pages.tables import plain_row
 from derl.analysis.published.explanations import Standing, reasons_told
 from derl.analysis.published.reason_tests import LUCK
 from derl.analysis.published.tables import table_of
-from derl.analysis.published.verdicts import Verdict
+from derl.analysis.published.verdicts import ENOUGH_RUNS, Verdict
 from derl.analysis.report.model import Number, Table
 from derl.analysis.report.names import METRICS
 from derl.core.errors import require
@@ -61,14 +61,15 @@ def tables_of(judged: Iterable[Verdict]) -> list[Table]:
 
 def _number(verdict: Verdict) -> Number:
     cell, ours = verdict.cell, verdict.ours
+    enough = ours is not None and verdict.seeds >= ENOUGH_RUNS
     return Number(
         published=cell.mean,
         published_std=cell.std,
         bold=cell.bold,
         ours=None if ours is None else ours.value,
         std=None if ours is None else ours.std,
-        low=None if ours is None else verdict.low,
-        high=None if ours is None else verdict.high,
+        low=verdict.low if enough else None,
+        high=verdict.high if enough else None,
         seeds=verdict.seeds,
         verdict=verdict.outcome,
         reason=_reason(verdict),

@@ -17,6 +17,7 @@ from derl.analysis.measures.frames import EVALUATIONS, Results
 from derl.analysis.measures.statistics import Interval, bootstrap_interval, mean_without_nan
 from derl.analysis.published.first_runs import in_order_of_counting
 from derl.analysis.published.ours import DRAWN
+from derl.analysis.published.verdicts import ENOUGH_RUNS
 from derl.analysis.report.names import METRICS, setting_key, setting_label
 from derl.envs.registry import PAPER_TASKS
 from derl.experiments.cases import Case
@@ -78,6 +79,7 @@ def pack_series(results: Results, evaluations: int = EVALUATIONS) -> dict[str, A
         "settings": [{"name": name, "label": setting_label(name)} for name in settings],
         "metrics": [{"name": name, "label": label} for name, label in METRICS.items()],
         "episodes": [list(axis) for axis in episodes],
+        "enough": ENOUGH_RUNS,
         "cases": listed,
         "values": pack(np.concatenate(arrays) if arrays else np.zeros(0)),
     }

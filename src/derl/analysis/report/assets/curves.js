@@ -204,7 +204,7 @@ function curveLine(one, slot) {
   if (chosen.view < 2) {
     const { rows, mean, low, high } = chosen.view ? curve.all : curve.counted;
     const seeds = `${rows.length}${rows.length < one.seeds.length ? ` of ${one.seeds.length}` : ""} ${one.seeds.length === 1 ? "seed" : "seeds"}`;
-    const text = (i) => `${show(mean[i])} (${show(low[i])} to ${show(high[i])})`;
+    const text = (i) => show(mean[i]) + (rows.length < DATA.enough ? "" : ` (${show(low[i])} to ${show(high[i])})`);
     return { ...line, detail: seeds, y: mean, low, high, text };
   }
   const picked = one.seeds.map((seed, i) => [seed, curve.seeds[i]]).filter(([seed]) => chosen.seeds.has(seed));

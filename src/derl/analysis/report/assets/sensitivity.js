@@ -35,7 +35,8 @@ function sensitivityChart(one, rows, published) {
     high: row.high,
     hollow: published ? row.published : null,
     text: (at) => {
-      const ours = row.ours[at] === null ? "not run" : `${show(row.ours[at])} (${show(row.low[at])} to ${show(row.high[at])})`;
+      const ends = row.low[at] === null ? "" : ` (${show(row.low[at])} to ${show(row.high[at])})`;
+      const ours = row.ours[at] === null ? "not run" : `${show(row.ours[at])}${ends}`;
       return published && row.published[at] !== null ? `${ours}, published ${show(row.published[at], 2)}` : ours;
     },
   }));
