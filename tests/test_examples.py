@@ -16,11 +16,11 @@ import jax.numpy as jnp
 import pytest
 
 import derl
-from derl.cli.flags import parse_seeds
 from derl.cli.main import COMMANDS
 from derl.cli.train import parse, parse_vary
 from derl.training.members import expand
 from derl.training.recipes import BONUS_OF, recipe
+from derl.training.seeds import seeds_named
 
 ROOT = Path(__file__).parent.parent
 EXAMPLES = ROOT / "examples"
@@ -216,7 +216,7 @@ def test_commands_are_accepted(page, command):
 def prepare(args: list[str]) -> None:
     """All that `derl train` does before it trains."""
     command, config = parse(args)
-    expand(config, parse_seeds(command.seeds), parse_vary(command.vary))
+    expand(config, seeds_named(command.seeds), parse_vary(command.vary))
 
 
 def read(text: str) -> object:

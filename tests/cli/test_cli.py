@@ -12,12 +12,12 @@ import polars as pl
 import pytest
 
 from derl.bonuses import BONUSES
-from derl.cli.flags import parse_seeds
 from derl.cli.main import main
 from derl.cli.train import parse, parse_vary
 from derl.envs.registry import _FAMILIES
 from derl.training.folder import RunFolder
 from derl.training.recipes import recipe
+from derl.training.seeds import seeds_named
 
 TINY = ["--seeds", "2", "--protocol.episodes", "200", "--protocol.evaluate-every", "100"]
 
@@ -104,7 +104,7 @@ def test_other_parts_and_varied_numbers(tmp_path):
         (["train", "DeepSea-10", "--bonus.increment", "0"], "increment"),
         (["train", "DeepSea-10", "--protocol.episodes", "0"], "episodes"),
         (["train", "DeepSea-10", "--num-envs", "0"], "num_envs"),
-        (["train", "DeepSea-10", "--seeds", "none"], "--seeds takes"),
+        (["train", "DeepSea-10", "--seeds", "none"], "seeds are a number of them"),
         (["train", "DeepSea-10", "--seeds", "0"], "at least one seed"),
         (["train", "DeepSea-10", "--seeds", "1,1"], "twice"),
         (["train", "DeepSea-10", "--vary", "bonus.scale"], "name=value"),
@@ -270,11 +270,11 @@ def test_a_repeated_run_has_the_seeds_and_the_varied_numbers_of_the_first(tmp_pa
     folder.create(config, [3, 7], {"bonus.scale": [0.1, 2.5]}, 2)
     command, again = parse(["--config", str(folder.path)])
     assert again == config
-    assert parse_seeds(command.seeds) == [3, 7]
+    assert seeds_named(command.seeds) == [3, 7]
     assert parse_vary(command.vary) == {"bonus.scale": [0.1, 2.5]}
     assert command.population_size == 2
     command, _ = parse(["--config", str(folder.path / "config.json"), "--seeds", "4", "--vary", "bonus.scale=1"])
-    assert parse_seeds(command.seeds) == [0, 1, 2, 3]
+    assert seeds_named(command.seeds) == [0, 1, 2, 3]
     assert parse_vary(command.vary) == {"bonus.scale": [1.0]}
 
 

@@ -3,10 +3,10 @@
 import pytest
 
 import derl
-from derl.cli.flags import parse_seeds
 from derl.cli.train import one_spelling, parse, parse_vary
 from derl.core.errors import DerlError
 from derl.training.members import expand
+from derl.training.seeds import seeds_named
 
 
 @pytest.mark.parametrize(
@@ -71,8 +71,36 @@ def test_a_recipe_and_a_run_are_one_too_many(tmp_path):
 
 
 def test_more_seeds_than_anybody_means_are_refused():
-    with pytest.raises(DerlError, match="at most"):
-        parse_seeds("1000000000000")
+    for text in ("1000000000000", "0-1000000"):
+        with pytest.raises(DerlError, match="at most"):
+            seeds_named(text)
+
+
+def test_seeds_are_a_number_of_them_or_which():
+    assert seeds_named("3") == [0, 1, 2]
+    assert seeds_named("3,") == [3]
+    assert seeds_named("7, 3,11") == [7, 3, 11]
+    assert seeds_named("10-12") == [10, 11, 12]
+    assert seeds_named("8-9, 2 - 3,5-5") == [8, 9, 2, 3, 5]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "no seeds"),
+        ("0", "at least one seed"),
+        ("-3", "at least one seed"),
+        ("9-7", "7-9, not 9-7"),
+        ("1-3,2", "seed 2 is listed twice"),
+        ("1-3-5", "commas and ranges"),
+        ("1,x", "commas and ranges.*'1,x'"),
+        ("-1,2", "none negative"),
+    ],
+)
+def test_wrong_seeds_are_told_in_one_line(text, said):
+    with pytest.raises(DerlError, match=said) as error:
+        seeds_named(text)
+    assert "\n" not in str(error.value)
 
 
 def test_other_flags_are_left_alone():

@@ -111,11 +111,17 @@ def test_parts_have_seeds_and_values_of_their_own():
         ({"set": {"explorer": "ppo"}}, "group of settings"),
         ({"set": {"task": "Hallway-10-10"}}, "task is not a setting"),
         ({"seeds": True}, "seeds is a number"),
+        ({"seeds": "1-x"}, "commas and ranges"),
     ],
 )
 def test_a_wrong_file_is_refused_before_any_work(change, message):
     with pytest.raises(DerlError, match=message):
         from_data({**SPEC, **change}, "x")
+
+
+def test_seeds_may_be_ranges():
+    members = from_data({**SPEC, "seeds": "3-5,9"}, "x").members()
+    assert sorted({seed for _, seed in members}) == [3, 4, 5, 9]
 
 
 def test_a_broken_file_is_named(tmp_path):

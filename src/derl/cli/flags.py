@@ -12,7 +12,6 @@ from typing import Annotated, Any, TypeVar
 import tyro
 
 from derl.core.errors import DerlError, require
-from derl.training.seeds import check_seeds, count_seeds
 
 STORE = Path(os.environ.get("DERL_STORE") or "derl-store")
 """The folder of results that sweeps use if they are given none."""
@@ -85,14 +84,3 @@ def one_line(framed: str) -> str:
     near = dict.fromkeys(line.split()[0].rstrip(",") for lines in similar for line in lines if line.startswith(FLAG))
     hint = f"; did you mean {', '.join(near)}?" if near else ""
     return f"{wrong[:1].lower()}{wrong[1:]}{hint}"
-
-
-def parse_seeds(text: str) -> list[int]:
-    """How many, or which."""
-    try:
-        numbers = [int(part) for part in text.split(",") if part.strip()]
-    except ValueError:
-        raise DerlError(f"--seeds takes a number of seeds, or seeds separated by commas, not {text!r}") from None
-    seeds = numbers if "," in text or not numbers else list(count_seeds(numbers[0]))
-    check_seeds(seeds)
-    return seeds

@@ -5,10 +5,10 @@ from typing import Annotated
 
 import tyro
 
-from derl.cli.flags import parse_seeds
 from derl.core.errors import require
 from derl.experiments.builtin import EXPERIMENTS, QUICK_EPISODES, find_experiment, quick
 from derl.experiments.experiment import Experiment
+from derl.training.seeds import seeds_named
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -16,7 +16,7 @@ class Selection:
     """Which part of an experiment."""
 
     seeds: str | None = None
-    """Other seeds than the experiment's: how many (0, 1, ...), or which: 3,7,11."""
+    """Other seeds than the experiment's: how many (0, 1, ...), or which: 3,7,11 or 10-19."""
     episodes: int | None = None
     """Train for at most so many episodes, with as many evaluations: rounded down to a multiple of their number."""
     only: Annotated[tuple[str, ...] | None, tyro.conf.arg(metavar="NAME ...")] = None
@@ -32,7 +32,7 @@ class Selection:
 
     def other_seeds(self) -> list[int] | None:
         """The seeds that were asked for, if any."""
-        return None if self.seeds is None else parse_seeds(self.seeds)
+        return None if self.seeds is None else seeds_named(self.seeds)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -13,7 +13,7 @@ from derl.agents import AnyAgent
 from derl.api import DEFAULT_RECIPE, train
 from derl.bonuses.base import AnyBonus
 from derl.cli.display import console, showing
-from derl.cli.flags import Task, parse_seeds, parsed
+from derl.cli.flags import Task, parsed
 from derl.cli.returns import report
 from derl.core.errors import DerlError, require
 from derl.envs.base import AnyEnvironment
@@ -23,6 +23,7 @@ from derl.training.algorithm import Decoupling
 from derl.training.config import Config, Protocol
 from derl.training.folder import RunFolder
 from derl.training.loop import ignores_lambda
+from derl.training.seeds import seeds_named
 from derl.training.settings import settings_of
 
 
@@ -58,7 +59,7 @@ class Train:
     config: Path | None = None
     """Repeat the run of this folder, or a variant of it: settings, seeds and what is varied come from there."""
     seeds: str = "5"
-    """How many seeds (0, 1, ...), or which: 3,7,11 (a single one with a comma: 3,)."""
+    """How many seeds (0, 1, ...), or which: 3,7,11 or 10-19 (a single one with a comma: 3,)."""
     vary: tuple[str, ...] = ()
     """Numbers to vary within the population, each as setting=value,value: bonus.scale=0.1,1,10."""
     env_option: tuple[str, ...] = ()
@@ -244,7 +245,7 @@ def main(args: list[str]) -> None:
     with showing(f"{config.task} {config.recipe}", config.exploiter is not None) as show:
         result = train(
             config,
-            seeds=parse_seeds(command.seeds),
+            seeds=seeds_named(command.seeds),
             vary=vary,
             out=out,
             show=show,

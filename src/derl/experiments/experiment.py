@@ -15,7 +15,7 @@ from derl.experiments.choosing import chooser, default_of
 from derl.experiments.shortening import shortened
 from derl.training.config import Protocol
 from derl.training.recipes import RECIPES
-from derl.training.seeds import check_seeds, count_seeds
+from derl.training.seeds import check_seeds, count_seeds, seeds_named
 
 KNOWN = ("name", "title", "tasks", "recipes", "seeds", "vary", "set", "protocol", "parts")
 PROTOCOL = tuple(field.name for field in dataclasses.fields(Protocol))
@@ -215,8 +215,10 @@ def _names(data: Mapping[str, Any], key: str) -> list[str]:
 
 
 def _seeds(seeds: Any) -> tuple[int, ...]:
+    if isinstance(seeds, str):
+        seeds = seeds_named(seeds)
     if type(seeds) is int:
         seeds = list(count_seeds(seeds))
-    require(isinstance(seeds, list), f"seeds is a number of seeds or a list of them; got {seeds!r}")
+    require(isinstance(seeds, list), f'seeds is a number, a list or a text such as "10-19"; got {seeds!r}')
     check_seeds(seeds)
     return tuple(seeds)

@@ -13,7 +13,7 @@ from derl.analysis.published.verdicts import OUTCOMES, Outcome
 
 @dataclasses.dataclass(frozen=True)
 class Number:
-    """One cell of a table: ours with its 95 % interval (of enough runs), beside the published number. None is unknown."""
+    """One cell of a table: ours, with its 95 % interval if of enough runs, and the published one. None is unknown."""
 
     published: float | None = None
     published_std: float | None = None
