@@ -26,7 +26,7 @@ from derl.analysis.pages.figures import write_all
 from derl.analysis.pages.markdown import markdown_table
 from derl.analysis.pages.reproduction import expected_by_luck
 from derl.analysis.pages.tables import MARKS, number
-from derl.analysis.pages.variants import learning_table, variants_table
+from derl.analysis.pages.variants import grid_sentence, learning_table, variants_table
 from derl.analysis.published.first_runs import counted_runs
 from derl.analysis.published.ours import DRAWN
 from derl.analysis.published.runs_behind import MAXIMA
@@ -88,7 +88,7 @@ VARIANTS = {
         },
     ),
     ("algorithms/ppo.md", "lambda"): (
-        [*averages(("ppo-count", "a2c-icm"), "DeepSea-20"), *averages(["a2c-icm"], "Hallway-10-10")],
+        [*averages(("ppo-count", "a2c-icm"), "DeepSea-20"), *averages(("a2c-icm", "ppo-icm"), "Hallway-10-10")],
         {"lambda 1": [AS_IT_IS], "lambda 0.5": [{"bonus.scale": 0.5}]},
     ),
     ("algorithms/decoupled-dqn.md", "search"): (
@@ -263,6 +263,8 @@ def main() -> None:
         fill_in(ROOT / "docs" / page, variants_table(results, cells, columns), name)
     for (page, name), (cells, kinds) in LEARNING.items():
         fill_in(ROOT / "docs" / page, learning_table(results, cells, kinds), name)
+    tried = grid_sentence(results, "dedqn-count", "DeepSea-20", most=3)
+    fill_in(ROOT / "docs" / "algorithms" / "decoupled-dqn.md", tried, "grid")
     judged = [v for v in verdicts(whole) if v.cell.table == "tab:mean_returns"]
     fill_in(ROOT / "README.md", f"{table(judged)}\n\n{progress(judged)}")
     write_all(whole, ROOT / "docs" / "reproduction")

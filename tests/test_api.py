@@ -17,7 +17,7 @@ from derl.experiments.experiment import from_data
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"seeds": "3"}, "a number of seeds or a list of them; got '3'"),
+        ({"seeds": "3;4"}, "commas and ranges"),
         ({"seeds": 2.0}, "a number of seeds or a list"),
         ({"seeds": 0}, "at least one seed"),
         ({"seeds": -1}, "at least one seed"),
@@ -34,8 +34,9 @@ def test_mistakes_of_type_are_errors_of_one_line(given, message):
         derl.train(**{"task": "DeepSea-5", "recipe": "dea2c-count"} | given)
 
 
-def test_seeds_may_come_out_of_an_array():
+def test_seeds_may_come_as_text_or_out_of_an_array():
     assert plain_seeds(np.int64(2)) == [0, 1]  # pyright: ignore[reportArgumentType]
+    assert plain_seeds("3-5,9") == [3, 4, 5, 9]
     assert plain_seeds(np.array([3, 7])) == [3, 7]  # pyright: ignore[reportArgumentType]
 
 

@@ -268,6 +268,17 @@ def test_tables_of_settings_are_those_of_the_code(page, note, table):
     assert shown == every or len(shown) <= 3, every - shown
 
 
+def test_what_a_command_writes_into_documents_was_written():
+    """Pages are edited and results come: in between the command has to be run."""
+    blocks = [
+        (named(page), name, body.strip())
+        for page in OURS
+        for name, body in re.findall(r"<!-- (\w+): python docs/build\.py -->\n(.*?)<!-- /\1 -->", text_of(page), re.S)
+    ]
+    assert len(blocks) > 10
+    assert [(page, name) for page, name, body in blocks if not body] == []
+
+
 def test_code_in_the_documents_is_that_of_the_examples():
     """The classes shown in docs/extending.md are those that run."""
     sources = "\n".join(text_of(path) for path in EXAMPLES.glob("*.py"))

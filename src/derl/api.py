@@ -26,7 +26,7 @@ from derl.training.folder import RunFolder
 from derl.training.members import check_neighbours, expand
 from derl.training.recipes import recipe as make_recipe
 from derl.training.recipes import with_parts
-from derl.training.seeds import count_seeds
+from derl.training.seeds import count_seeds, seeds_named
 from derl.training.trainer import Progress, Trainer, check_runs
 
 DEFAULT_RECIPE = "derl"
@@ -62,8 +62,10 @@ def configure(
     return config.in_proportion()
 
 
-def plain_seeds(seeds: int | Sequence[int]) -> list[int]:
+def plain_seeds(seeds: int | str | Sequence[int]) -> list[int]:
     """Seeds as plain numbers: they may come out of an array, and are written down as text."""
+    if isinstance(seeds, str):
+        return seeds_named(seeds)
     if isinstance(seeds, int | np.integer):
         return list(count_seeds(int(seeds)))
     try:
@@ -92,7 +94,7 @@ def train(
     task: str | AnyEnvironment | Config,
     recipe: str | None = None,
     *,
-    seeds: int | Sequence[int] = 5,
+    seeds: int | str | Sequence[int] = 5,
     vary: Mapping[str, Sequence[float]] | None = None,
     out: str | Path | None = None,
     show: Callable[[Progress], None] | None = None,
@@ -105,9 +107,9 @@ def train(
     """Train a recipe on a task, with every seed and every combination of the varied numbers, at once.
 
     `task` is a name such as "DeepSea-10", an `Environment`, or a whole `Config`. `seeds` is how many (0, 1, ...) or
-    which. `vary` maps settings to values: `{"bonus.scale": [0.1, 1, 10]}`. With `out`, results and a checkpoint are
-    kept in that folder and `derl.resume` can continue after an interruption; with `tensorboard` also TensorBoard files.
-    Everything else is passed to `configure`.
+    which, as a list or as text ("3,7,10-19"). `vary` maps settings to values: `{"bonus.scale": [0.1, 1, 10]}`. With
+    `out`, results and a checkpoint are kept in that folder and `derl.resume` can continue after an interruption; with
+    `tensorboard` also TensorBoard files. Everything else is passed to `configure`.
     """
     config = configure(task, recipe, **settings)
     chosen, values = plain_seeds(seeds), plain_values(vary or {})

@@ -75,6 +75,8 @@ def test_status(done, capsys):
     assert "4 runs" in out
     code, out = run(capsys, "status", done / "spec.toml", "--store", done / "store")
     assert "4 of 4 runs done (100%)\n" in out
+    code, out = run(capsys, "status", done / "spec.toml", "--store", done / "store", "--seeds", "7,8", "--no-quick")
+    assert f"what is left: derl sweep {done / 'spec.toml'} --store {done / 'store'} --seeds 7,8\n" in out
     code, out = run(capsys, "status", "table-1", "--store", done / "store")
     assert "0 of 990 runs done (0%)\n" in out
     assert f"what is left: derl reproduce table-1 --store {done / 'store'}\n" in out
@@ -231,6 +233,14 @@ def test_what_older_versions_left_is_shown_apart_and_removed(done, tmp_path, cap
         (["sweep"], "needs a file"),
         (["sweep", "nowhere.toml"], "cannot read nowhere.toml"),
         (["sweep", "table-1"], "derl reproduce table-1"),
+        (["sweep", SPEC_FILE, "--only", "as-is"], "as-is: every case of this experiment changes a setting"),
+        (["reproduce", SPEC_FILE], "is a file, not an experiment of the paper: derl sweep "),
+        (["status", "table-1", "--episodes", "50"], "--episodes must be at least 400"),
+        (["status", SPEC_FILE, "--seeds", "0-999999"], "and at most 1,000,000 can be"),
+        (
+            ["store", "--store", "x", "prune"],
+            "then --store: derl store export or import or prune",
+        ),
         (["sweep", "table1"], "unknown file or experiment 'table1'; did you mean table-1"),
         (["sweep", SPEC_FILE, "--store", ""], "--store is empty; give it a value"),
         (["sweep", SPEC_FILE, "--store="], "--store is empty; give it a value"),
@@ -262,7 +272,7 @@ def test_what_older_versions_left_is_shown_apart_and_removed(done, tmp_path, cap
         (["reproduce", "table-2"], "did you mean table-1"),
         (["reproduce", "table-1", "--only", "DeepSea-11"], "did you mean"),
         (["reproduce", "table-1", "--episodes", "0"], "--episodes must be at least 1"),
-        (["reproduce", "table-1", "--seeds", "x"], "--seeds takes"),
+        (["reproduce", "table-1", "--seeds", "x"], "seeds are a number of them, or which"),
         (["reproduce", "table-1", "--seeds", "1000000000000"], "at most 1,000,000 seeds"),
         (["sweep", SPEC_FILE, "--seeds", "4294967296,1"], "from 0 to 4294967295"),
         (["reproduce", "table-1", "--quick", "--explain"], "--explain needs the whole length"),
@@ -346,3 +356,12 @@ def test_files_of_other_kinds_are_not_replaced(done, tmp_path, capsys):
 def test_only_nothing_is_refused(done, capsys):
     code, out = run(capsys, "sweep", done / "spec.toml", "--store", done / "store", "--only")
     assert (code, "--only needs tasks, recipes or settings" in out) == (2, True)
+
+
+def test_the_name_of_an_experiment_is_never_a_file_or_folder(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "lambda").write_text(SPEC)
+    (tmp_path / "table-1").mkdir()
+    for name in ("lambda", "table-1"):
+        code, out = run(capsys, "sweep", name)
+        assert (code, f"derl reproduce {name}" in out) == (2, True)

@@ -104,3 +104,4 @@ def test_help_without_none_and_colours(capsys, monkeypatch):
         assert "{None}" not in out
         assert "--seeds" in COLOURS.sub("", out)
         assert ("\x1b[" in out) == (not colours)
+        assert not [line for line in COLOURS.sub("", out).splitlines() if line.endswith(" ")]

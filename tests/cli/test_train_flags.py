@@ -71,8 +71,8 @@ def test_a_recipe_and_a_run_are_one_too_many(tmp_path):
 
 
 def test_more_seeds_than_anybody_means_are_refused():
-    for text in ("1000000000000", "0-1000000"):
-        with pytest.raises(DerlError, match="at most"):
+    for text in ("1000000000000", "0-1000000", "0-999999,1000000-1999999"):
+        with pytest.raises(DerlError, match="at most 1,000,000 seeds, not"):
             seeds_named(text)
 
 
@@ -95,6 +95,7 @@ def test_seeds_are_a_number_of_them_or_which():
         ("1-3-5", "commas and ranges"),
         ("1,x", "commas and ranges.*'1,x'"),
         ("-1,2", "none negative"),
+        ("0-99999999999999999999", "from 0 to 4294967295, none negative; got 99999999999999999999"),
     ],
 )
 def test_wrong_seeds_are_told_in_one_line(text, said):

@@ -269,6 +269,14 @@ def test_how_long_the_rest_takes(rest, workers, trained, worth, seconds):
     assert seconds_left(rest, workers, trained, worth) == pytest.approx(seconds)
 
 
+def test_a_run_that_trains_more_than_its_budget_leaves_nothing():
+    """A single rollout may be longer than all that was asked for: then less than nothing seemed left."""
+    job = job_of()
+    assert pretended(job, 5 * job.steps).left == 0
+    assert pretended(job, 5 * job.steps, begun_at=5 * job.steps).skipped == job.seconds
+    assert pretended(job, job.steps // 4).left == pytest.approx(job.seconds * 3 / 4)
+
+
 def test_a_sweep_that_cannot_begin_gives_the_store_back(tmp_path, monkeypatch):
     """In a notebook the process lives on, and with it the lock."""
     sweep = Sweep(experiment(), tmp_path, workers=1)

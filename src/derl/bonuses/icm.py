@@ -7,7 +7,7 @@ from derl.core.types import Rollout, Spec
 
 
 class ICM(DynamicsBonus[Learner]):
-    """r^i = (phi^(s_{t+1}) - phi(s_{t+1}))^2, by the model as it was before it learned from that time step."""
+    """r^i = 1/2 (phi^(s_{t+1}) - phi(s_{t+1}))^2, by the model as it was before it learned from that time step."""
 
     def init(self, key: PRNGKeyArray, spec: Spec, num_envs: int) -> Learner:
         return self.init_learner(key, spec)

@@ -74,7 +74,7 @@ class RIDEState(eqx.Module):
 
 
 class RIDE(DynamicsBonus[RIDEState]):
-    """r^i = (phi(s_{t+1}) - phi(s_t))^2 / sqrt(N_ep), by the model as it was before it learned from that time step."""
+    """r^i = 1/2 (phi(s_{t+1}) - phi(s_t))^2 / sqrt(N_ep), by the model as it was before it learned from that step."""
 
     counts: Counted = eqx.field(default="successor", static=True)
     """Whose visits in the running episode divide the bonus (the paper: successor; the authors' code: state, or with

@@ -16,6 +16,7 @@ from derl.core.errors import require
 from derl.experiments.paper import published, row_name
 from derl.training.config import Config
 from derl.training.recipes import recipe
+from derl.training.seeds import seeds_named
 
 
 @dataclasses.dataclass(frozen=True)
@@ -26,8 +27,8 @@ class Demo:
     """The task."""
     recipes: tuple[str, ...] = ("a2c-count", "dea2c-count")
     """The recipes to compare."""
-    seeds: int = 5
-    """Seeds of each."""
+    seeds: str = "5"
+    """Seeds of each: how many (0, 1, ...), or which: 3,7,11 or 10-19."""
     episodes: int = 100_000
     """Training episodes of each seed."""
     out: Path | None = None
@@ -68,7 +69,7 @@ def compare(results: list[Result]) -> Table:
 def main(args: list[str]) -> None:
     """Train, compare, draw."""
     command = parsed(Demo, args, "derl demo")
-    require(command.seeds >= 1, f"--seeds must be at least 1, not {command.seeds}")
+    seeds = seeds_named(command.seeds)
     require(len(command.recipes) > 0, "--recipes needs at least one recipe; see derl list")
     require(len(set(command.recipes)) == len(command.recipes), "--recipes has a recipe twice")
     # All of them now: a mistake in the second is not to cost the first one's training.
@@ -77,7 +78,7 @@ def main(args: list[str]) -> None:
     begun, results = time.monotonic(), []
     for name, config in configs.items():
         with showing(f"{command.task} {row_name(name)}", config.exploiter is not None) as show:
-            results.append(train(config, seeds=command.seeds, out=out / name, show=show))
+            results.append(train(config, seeds=seeds, out=out / name, show=show))
         console.print(f"{row_name(name)}: done after {duration(time.monotonic() - begun)}")
     console.print()
     console.print(compare(results))

@@ -69,7 +69,8 @@ class Shown(io.StringIO):
 def without_none(shown: str) -> str:
     """A command's help without saying of flags that need not be given that they may also be None."""
     nothing = "{None}|"
-    return re.sub(re.escape(nothing) + r"(\S+)", lambda found: found[1] + " " * len(nothing), shown)
+    padded = re.sub(re.escape(nothing) + r"(\S+)", lambda found: found[1] + " " * len(nothing), shown)
+    return re.sub(" +$", "", padded, flags=re.MULTILINE)
 
 
 def one_line(framed: str) -> str:

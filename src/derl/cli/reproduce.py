@@ -22,18 +22,14 @@ from derl.analysis.report import Facts, write_report
 from derl.cli.display import console, say
 from derl.cli.flags import ExperimentName, parsed
 from derl.cli.modules import command_line, imported_modules
+from derl.cli.selection import Names
 from derl.cli.sweep import Running, complain, run_experiment, show_returns
 from derl.core.errors import require
-from derl.experiments.builtin import EXPERIMENTS, QUICK_EPISODES, experiment
-from derl.experiments.cases import Case
+from derl.experiments.builtin import EXPERIMENTS, experiment
 from derl.experiments.experiment import Experiment
 from derl.experiments.machine import check_output, check_pages
 from derl.experiments.planner import Member, members_of, results_of
-from derl.experiments.shortening import check_evaluations, shortened
 from derl.experiments.store import Store, is_store
-
-Names = dict[Case, list[Case]]
-"""The paper's cases that a case to be run stands for. Shortened, several may be the same."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -54,14 +50,9 @@ class Reproduce(Running):
 
     def chosen(self) -> tuple[Experiment, Names]:
         """The experiment to run, and for each of its cases the paper's: the same, but for the length of training."""
-        chosen = self.narrow(experiment(self.name), self.quick)
-        episodes = self.episodes or (QUICK_EPISODES if self.quick else None)
-        names: Names = {}
-        for case in experiment(self.name).cases:
-            names.setdefault(case if episodes is None else shortened(case, episodes), []).append(case)
-        if episodes is not None:
-            # Only runs with all evaluations are judged: told now, not after they are made.
-            check_evaluations((names[case][0] for case in chosen.cases), episodes)
+        whole = experiment(self.name)
+        chosen = self.narrow(whole, self.quick)
+        names = self.originals(whole, chosen, self.quick)
         require(len(chosen.members()) > 0, f"{self.name}: nothing is left of it with these options")
         return chosen, names
 
@@ -138,6 +129,8 @@ def main(args: list[str]) -> None:
     """Run, compare, draw, and tell where everything is."""
     command = parsed(Reproduce, args, "derl reproduce")
     require(bool(command.name), f"derl reproduce needs an experiment: {', '.join(EXPERIMENTS)}")
+    is_file = command.name not in EXPERIMENTS and Path(command.name).is_file()
+    require(not is_file, f"{command.name} is a file, not an experiment of the paper: derl sweep {command.name}")
     chosen, names = command.chosen()
     require(
         not (command.explain and is_shorter(chosen, names)),

@@ -7,8 +7,13 @@ import tyro
 
 from derl.core.errors import require
 from derl.experiments.builtin import EXPERIMENTS, QUICK_EPISODES, find_experiment, quick
+from derl.experiments.cases import Case
 from derl.experiments.experiment import Experiment
+from derl.experiments.shortening import check_evaluations, shortened
 from derl.training.seeds import seeds_named
+
+Names = dict[Case, list[Case]]
+"""The paper's cases that a case to be run stands for. Shortened, several may be the same."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -29,6 +34,17 @@ class Selection:
         whole = experiment.narrowed(only=self.only or ())
         part = quick(whole, self.episodes or QUICK_EPISODES) if small else whole.narrowed(episodes=self.episodes)
         return part.narrowed(seeds=self.other_seeds())
+
+    def originals(self, whole: Experiment, chosen: Experiment, small: bool = False) -> Names:
+        """For each case the paper's: the same, but for the length of training. Raises if that is too short to judge."""
+        episodes = self.episodes or (QUICK_EPISODES if small else None)
+        names: Names = {}
+        for case in whole.cases:
+            names.setdefault(case if episodes is None else shortened(case, episodes), []).append(case)
+        if episodes is not None:
+            # Only runs with all evaluations are judged: told now, not after they are made.
+            check_evaluations((names[case][0] for case in chosen.cases), episodes)
+        return names
 
     def other_seeds(self) -> list[int] | None:
         """The seeds that were asked for, if any."""
@@ -52,5 +68,7 @@ class StoredSelection(Selection):
         whole = find_experiment(name)
         require(not self.quick or name in EXPERIMENTS, f"--quick is for the paper's experiments; {name} is a file")
         chosen = self.narrow(whole, self.quick)
+        if name in EXPERIMENTS:
+            self.originals(whole, chosen, self.quick)
         require(len(chosen.members()) > 0, f"{name}: nothing is left of it with these options")
         return chosen

@@ -4,6 +4,7 @@ import dataclasses
 import re
 from collections.abc import Sequence, Set
 from pathlib import Path
+from typing import Annotated
 
 import polars as pl
 import tyro
@@ -27,7 +28,7 @@ from derl.training.version import ENGINE
 class Status(StoredSelection):
     """Show what is in the store."""
 
-    experiment: tyro.conf.Positional[str | None] = None
+    experiment: Annotated[tyro.conf.Positional[str | None], tyro.conf.arg(metavar="[NAME]")] = None
     """An experiment of the paper, or a file: show what of it is done. Without one: everything in the store."""
     store: Path = STORE
     """The folder of results."""
@@ -106,7 +107,8 @@ def main(args: list[str]) -> None:
         members = members_of(chosen.members())
         keys = {member.key for member in members}
         action = "reproduce" if command.experiment in EXPERIMENTS else "sweep"
-        show_experiment(chosen, members, stored, command_line(action, *args))
+        # A sweep of a file has no small version to turn off.
+        show_experiment(chosen, members, stored, command_line(action, *(arg for arg in args if arg != "--no-quick")))
         if diverged := len(keys & store.diverged()):
             say(f"[red]{counted(diverged, 'run')} of them failed: their numbers were no longer finite[/]")
     show_begun(command.store, stored, keys)

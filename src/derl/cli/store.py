@@ -74,6 +74,7 @@ def main(args: list[str]) -> None:
     if args[0] in ("-h", "--help"):
         print(usage())
         return
+    require(not args[0].startswith("-"), f"say first what to do, then {args[0]}: derl store {' or '.join(ACTIONS)}")
     if args[0] not in ACTIONS:
         raise UnknownNameError("action", args[0], ACTIONS)
     kind, act = ACTIONS[args[0]]

@@ -184,8 +184,7 @@ def main(args: list[str]) -> None:
     command = parsed(SweepCommand, args, "derl sweep")
     require(command.spec != Path(), "derl sweep needs a file that describes the experiment; see docs/experiments")
     name = str(command.spec)
-    built_in = name in EXPERIMENTS and not command.spec.exists()
-    require(not built_in, f"{name} is one of the built-in experiments: derl reproduce {name}")
+    require(name not in EXPERIMENTS, f"{name} is one of the built-in experiments: derl reproduce {name}")
     if command.spec.suffix != ".toml" and not command.spec.exists():
         files = [str(path) for path in (command.spec.parent).glob("*.toml")]
         raise UnknownNameError("file or experiment", name, (*EXPERIMENTS, *files))

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import cache, reduce
 from typing import Any
 
-from derl.core.errors import UnknownNameError
+from derl.core.errors import UnknownNameError, require
 from derl.experiments.cases import PARTS, Case, Setting, parse_setting, setting_text
 
 AS_IS = "as-is"
@@ -37,6 +37,7 @@ def meaning(name: str, cases: Sequence[Case]) -> tuple[str, Test]:
     for kind, test in kinds.items():
         if any(map(test, cases)):
             return kind, test
+    require(name != AS_IS, f"{AS_IS}: every case of this experiment changes a setting")
     settings = {setting_text(dict([change])) for case in cases for change in case.changes}
     known = settings.union(*((case.task, case.recipe) for case in cases), [AS_IS])
     raise UnknownNameError("task, recipe or setting", name, known)

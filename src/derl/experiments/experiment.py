@@ -54,10 +54,7 @@ class Experiment:
         """Raise a `DerlError` before any work if a case makes no sense or there is none."""
         for part in self.parts:
             check_seeds(part.seeds)
-        runs = sum(len(part.cases) * len(part.seeds) for part in self.parts)
-        require(
-            runs <= MOST_MEMBERS, f"{self.name}: {runs:,} runs, and at most {MOST_MEMBERS:,} can be: take fewer seeds"
-        )
+        self._check_number()
         require(len(self.members()) > 0, f"{self.name}: there is nothing to run")
         seen = set()
         for case in self.cases:
@@ -89,7 +86,15 @@ class Experiment:
             if episodes is not None:
                 cases = [shortened(case, episodes) for case in cases]
             parts.append(Part(tuple(cases), part.seeds if seeds is None else tuple(seeds)))
-        return dataclasses.replace(self, parts=tuple(part for part in parts if part.cases))
+        return dataclasses.replace(self, parts=tuple(part for part in parts if part.cases))._check_number()
+
+    def _check_number(self) -> "Experiment":
+        """Raise if there are more runs than anybody means, before they are listed."""
+        runs = sum(len(part.cases) * len(part.seeds) for part in self.parts)
+        require(
+            runs <= MOST_MEMBERS, f"{self.name}: {runs:,} runs, and at most {MOST_MEMBERS:,} can be: take fewer seeds"
+        )
+        return self
 
 
 def _is_number(case: Case, path: str, value: Setting) -> bool:

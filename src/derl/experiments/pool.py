@@ -131,12 +131,18 @@ class Worker:
     @property
     def left(self) -> float:
         """How long the rest of its job was expected to take."""
-        return 0.0 if self.job is None else self.job.seconds * (1 - self.steps / max(self.job.steps, 1))
+        return 0.0 if self.job is None else self.job.seconds - self._worth(self.job, self.steps)
 
     @property
     def skipped(self) -> float:
         """How long what earlier sittings did of its job was expected to take."""
-        return 0.0 if self.job is None else self.job.seconds * self.begun_at / max(self.job.steps, 1)
+        return 0.0 if self.job is None else self._worth(self.job, self.begun_at)
+
+    @staticmethod
+    def _worth(job: Job, steps: int) -> float:
+        """How long so many of a job's steps were expected to take. It may train a little more than its budget: the
+        last rollout, or the only one, is a whole one."""
+        return job.seconds * min(1.0, steps / max(job.steps, 1))
 
     def stop(self) -> None:
         """Ask it to save and end."""

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from numbers import Integral
 
 from derl.core.errors import DerlError, require
@@ -19,7 +19,8 @@ def check_seeds(seeds: Sequence[int]) -> None:
     require(len(seeds) > 0, "no seeds: give at least one")
     for seed in seeds:
         good = isinstance(seed, Integral) and not isinstance(seed, bool) and 0 <= seed <= MOST_SEED
-        require(good, f"a seed is a whole number from 0 to {MOST_SEED}, none negative; got {seed!r}")
+        hint = '; a range is a text of its own, such as "1-3,5"' if isinstance(seed, str) else ""
+        require(good, f"a seed is a whole number from 0 to {MOST_SEED}, none negative; got {seed!r}{hint}")
     seed, times = Counter(seeds).most_common(1)[0]
     require(times == 1, f"seed {seed} is listed twice")
 
@@ -41,18 +42,22 @@ def seeds_named(text: str) -> list[int]:
     try:
         if "," not in text and len(parts) == 1 and not RANGE.fullmatch(parts[0]):
             return list(count_seeds(int(parts[0])))
-        seeds = [seed for part in parts for seed in _range(part)]
+        ranges = [_range(part) for part in parts]
     except ValueError:
         hint = "seeds are a number of them, or which, with commas and ranges: 5, or 3,7,11, or 10-19"
         raise DerlError(f"{hint}; not {text!r}") from None
+    count = sum(map(len, ranges))
+    require(count <= MOST_SEEDS, f"at most {MOST_SEEDS:,} seeds, not {count:,}")
+    seeds = [seed for part in ranges for seed in part]
     check_seeds(seeds)
     return seeds
 
 
-def _range(part: str) -> Iterable[int]:
+def _range(part: str) -> Sequence[int]:
     ends = RANGE.fullmatch(part)
     if ends is None:
         return [int(part)]
     first, last = (int(end) for end in ends.groups())
     require(first <= last, f"a range of seeds goes upwards: {last}-{first}, not {part}")
-    return range(first, first + len(count_seeds(last - first + 1)))
+    require(last <= MOST_SEED, f"a seed is a whole number from 0 to {MOST_SEED}, none negative; got {last}")
+    return range(first, last + 1)

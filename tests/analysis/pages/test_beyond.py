@@ -46,7 +46,7 @@ def test_the_page_says_what_was_run_and_what_was_not(tmp_path):
     assert "Not run: DeepSea 10" in page
     assert "](without-no-optimism.png)" in page
     assert "no-mixture.png" not in page
-    assert "## Held out\n\nNot run." in page
+    assert "## Held out\n\nNot run: DeepSea 20, mapping 1001; " in page
     for name in ("curves", "time", "without-no-optimism"):
         assert tmp_path / f"{name}.png" in paths
         assert (tmp_path / f"{name}.png").stat().st_size > 5_000
@@ -78,7 +78,7 @@ def test_sensitivity_is_drawn_beside_the_published(tmp_path):
     write_beyond(frame((Case.of("derl", "DeepSea-10"), [SOLVED]), *swept), tmp_path)
     page = (tmp_path / "README.md").read_text()
     assert "](sensitivity.png)" in page
-    assert "| DeepSea 10, 100 |" in page
+    assert "| DeepSea 10: `bonus.increment=100` |" in page
     assert (tmp_path / "sensitivity.png").exists()
 
 

@@ -178,7 +178,7 @@ def test_a_page_names_its_command_and_explains_differences():
     assert "`derl reproduce table-1`" in shown
     assert "Of 198 published numbers 0 are consistent, 1 differ, 197 have not been run" in shown
     assert (
-        "| DePPO Count | DeepSea 10 | 0.00 ± 0.00 | 0.00 to 0.00 | 0.61 ± 0.20 | 2 | **possible** | "
+        "| DePPO Count | DeepSea 10 | 0.00 ± 0.00 | – | 0.61 ± 0.20 | 2 | **possible** | "
         "the luck of a few runs, the order of DePPO's steps" in shown
     )
     assert "- *the order of DePPO's steps*: In the paper's code" in shown
@@ -218,7 +218,7 @@ def test_pages_are_written_and_repeatable(tmp_path):
         for link in re.findall(r"\]\(([^)]+)\)", content):
             assert (path.parent / link).exists()
     index = (tmp_path / "a" / "README.md").read_text()
-    assert "1684 published numbers" in index
+    assert "1,684 published numbers" in index
     assert "| 198 | 40 | 0 | 158 |" in index
     for name in ("table-1", "lambda", "decay", "pure-exploration", "kl", "grid-search"):
         assert f"`derl reproduce {name}`" in index

@@ -2,7 +2,7 @@
 
 from analysis.made_up import frame_of
 from derl.analysis.measures.frames import Results
-from derl.analysis.pages.variants import learning_table, variants_table
+from derl.analysis.pages.variants import grid_sentence, learning_table, variants_table
 from derl.experiments.cases import Case, normal_form
 from derl.experiments.paper import Cell, published
 
@@ -68,3 +68,21 @@ def test_all_runs_are_counted_with_those_that_never_learn():
     *_, line = learning_table(results, cells, {"recipe": {}, "not run": {"bonus.scale": 3.0}}).splitlines()
     # (6 * 0.5 - 0.01 + (0.5 - 0.99) / 100) / 8
     assert line == "| A2C Count, DeepSea 10 | recipe | 8 | 1 | 0.37 |"
+
+
+def test_a_grid_is_told_of_what_was_run_of_it():
+    """Of each setting the first runs count, and settings that the grid does not have do not."""
+    results = Results(
+        frame_of(
+            {
+                Case.of("dedqn-count", "DeepSea-20"): [[0.5] * 100] * 2 + [[0.0] * 100],
+                Case.of("dedqn-count", "DeepSea-20", {"exploiter.prioritised": True}): [[0.2] * 99 + [0.9]],
+                Case.of("dedqn-count", "DeepSea-20", {"bonus.scale": 0.5}): [[0.0] * 100],
+            }
+        )
+    )
+    # (0.5 + 0.5 + 0.207) / 3, and the run that reaches least reaches 0.5.
+    assert grid_sentence(results, "dedqn-count", "DeepSea-20", most=2) == (
+        "2 of the grid's 72 settings were tried, in 3 runs (at most 2 each). Every run reaches 0.50, and their average "
+        "is 0.40."
+    )

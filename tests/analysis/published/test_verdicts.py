@@ -144,7 +144,7 @@ def test_runs_that_are_all_alike_do_not_refute_luck():
         return standing
 
     assert luck(0.2, 0) == luck(0.2, 3) == "possible, not tested"
-    assert luck(0.2, 10) == "tested, too few runs to tell"
+    assert luck(0.2, 10) == "tested, the published number does not appear, but more runs might make it"
     assert luck(0.6, 10) == "tested, not the reason"
 
 

@@ -253,8 +253,10 @@ def test_tasks_and_recipes_of_a_user_s_own_are_drawn(frame, tmp_path):
 
 def test_claims_are_grouped_with_their_cases():
     tests = [
-        claim(effect=Estimate(0.5, 0.4, 0.6), measure="m", published=0.3, overall=True),
-        claim(outcome="does not hold", subject="case one"),
+        claim(
+            effect=Estimate(0.5, 0.4, 0.6), measure="m", published=0.3, subject="largest of 2", bound=0.4, overall=True
+        ),
+        claim(outcome="does not hold", subject="case one", bound=0.0),
         claim(effect=None, outcome="not enough data", measure="n", overall=True),
         claim(outcome="undecided", measure="o", overall=True),
     ]
@@ -262,7 +264,10 @@ def test_claims_are_grouped_with_their_cases():
     assert text.count("<h3>") == 1
     assert STATEMENTS[1] in text
     assert "1 part" in text
-    assert "0.500, 95 % interval 0.400 to 0.600; in the paper 0.300" in text
+    # Where it was measured, and what is wanted of the whole and of its cases, which need not be the same.
+    assert "Largest of 2: 0.500, 95 % interval 0.400 to 0.600; in the paper 0.300" in text
+    assert "wanted <b>above 0.4</b>" in text
+    assert "Case by case: spread, wanted above 0<" in text
     assert '<span class="badge open">? undecided</span>' in text
     assert '<span class="badge none">– not enough data</span>' in text
     assert claims_section([]).startswith("<p")

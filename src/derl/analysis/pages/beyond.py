@@ -23,6 +23,7 @@ from derl.analysis.figures.beyond import (
 )
 from derl.analysis.measures.frames import as_results
 from derl.analysis.measures.holding import Holding, holdings, longest
+from derl.analysis.measures.numbers import signed
 from derl.analysis.pages.markdown import markdown_table
 from derl.analysis.pages.reproduction import write_text
 from derl.analysis.published.runs_behind import MAXIMA
@@ -109,7 +110,7 @@ def outline() -> tuple[Section, ...]:
         Section("Held out", list(HELD_OUT.items()), BLIND),
         Section("Without each part", _changed(ABLATION_TASKS, ABLATIONS), figures=_pictures(ABLATIONS)),
         Section("Without some parts, larger tasks", _changed(LARGER_TASKS, needed), figures=_pictures(LARGER)),
-        Section("Without what holds the optimum", _changed(LARGER_TASKS, HOLDING), figures=_pictures(HOLDING)),
+        Section("With a short average of weights", _changed(LARGER_TASKS, HOLDING), figures=_pictures(HOLDING)),
         Section("Where chance decides", _early(), figures=_pictures(EARLY)),
         Section("Larger tasks than the paper's", _deep(), figures=_pictures(UNHELD)),
         Section("Bootstrapped DQN with random priors", _plain(BASELINE_TASKS, "bootdqn")),
@@ -126,12 +127,12 @@ def _changed(tasks: Iterable[str], parts: Mapping[str, Mapping[str, Setting]]) -
 
 def _increments() -> list[tuple[str, Case]]:
     pairs = [(task, value) for task in SENSITIVITY_TASKS for value in SWEPT[INCREMENT]]
-    return [(f"{column_name(task)}, {value:g}", swept(task, INCREMENT, value)) for task, value in pairs]
+    return [(f"{column_name(task)}: `{INCREMENT}={value:g}`", swept(task, INCREMENT, value)) for task, value in pairs]
 
 
 def _knobs() -> list[tuple[str, Case]]:
     return [
-        (f"{column_name(task)}, {name} {value:g}", Case.of(OWN, task, {name: value}))
+        (f"{column_name(task)}: `{name}={value:g}`", Case.of(OWN, task, {name: value}))
         for task in ABLATION_TASKS
         for name, values in KNOBS.items()
         for value in values
@@ -140,7 +141,7 @@ def _knobs() -> list[tuple[str, Case]]:
 
 def _bonuses() -> list[tuple[str, Case]]:
     tasks = (*SENSITIVITY_TASKS, "DeepSea-20")
-    return [(f"{column_name(task)}, {r}", Case.of(r, task)) for task in tasks for r in OTHER_BONUSES]
+    return [(f"{column_name(task)}: {r}", Case.of(r, task)) for task in tasks for r in OTHER_BONUSES]
 
 
 def _early() -> list[tuple[str, Case]]:
@@ -225,7 +226,7 @@ def _section(section: Section, found: Mapping[Case, Holding], figures: Sequence[
     if there:
         parts.append(holding_table(there, _beside([holding for _, holding in there]) if section.published else {}))
     if missing:
-        parts.append(f"Not run: {', '.join(missing)}." if there else "Not run.")
+        parts.append(f"Not run: {'; '.join(missing)}.")
     return [*parts, *filter(None, [section.note]), *shown]
 
 
@@ -240,7 +241,7 @@ def holding_table(rows: Sequence[tuple[str, Holding]], extra: Mapping[str, Seque
         median = "–" if h.median is None else f"{h.median:,.0f}"
         lost = h.runs - len(h.held)
         last = f"{lost} do{'es' if lost == 1 else ''} not" if lost else f"{max(h.held):,}"
-        numbers = [f"{h.optimum:.2f}", f"{h.final:.2f}", f"{h.episodes:,}", h.runs, reached, len(h.held), median, last]
+        numbers = [f"{h.optimum:.2f}", signed(h.final), f"{h.episodes:,}", h.runs, reached, len(h.held), median, last]
         lines.append([name, *(column[i] for column in extra.values()), *numbers])
     return markdown_table("l" + "r" * (len(head) - 1), head, lines)
 

@@ -8,7 +8,7 @@ import polars as pl
 from derl.analysis.claims.improvement import improvements
 from derl.analysis.claims.paper import Claim, claim_frame, claims, overall
 from derl.analysis.measures.frames import EVALUATIONS, Results, as_results
-from derl.analysis.measures.numbers import signed
+from derl.analysis.measures.numbers import plural, signed
 from derl.analysis.pages.claims import claims_page, claims_table
 from derl.analysis.pages.markdown import markdown_table
 from derl.analysis.pages.tables import LEGEND, grid_of, markdown, number, plain_row
@@ -18,6 +18,7 @@ from derl.analysis.published.explanations import STANDINGS, why
 from derl.analysis.published.runs_behind import SMALLEST, contradictions, maxima_below_averages
 from derl.analysis.published.tables import TABLES, PaperTable, table_of
 from derl.analysis.published.verdicts import (
+    ENOUGH_RUNS,
     Verdict,
     count_outcomes,
     count_standings,
@@ -141,7 +142,8 @@ def _differences(judged: Sequence[Verdict]) -> list[str]:
     head, rows = ("", "", "ours", "interval of five", "published", "runs", "explanation", "reasons"), []
     for v in differing:
         assert v.ours is not None
-        interval = f"{signed(v.low)} to {signed(v.high)}"
+        # The ends of an interval of two runs are these runs.
+        interval = f"{signed(v.low)} to {signed(v.high)}" if v.seeds >= ENOUGH_RUNS else "–"
         published = number(v.cell.mean, v.cell.std)
         words = [f"**{v.standing}**", why(v.explanations)] if v.asked else ["", ""]
         rows.append([plain_row(v.cell.row), v.cell.column, number(*v.ours), interval, published, v.seeds, *words])
@@ -167,10 +169,11 @@ def _notes(judged: Sequence[Verdict]) -> list[str]:
 def index_page(results: Results, judged: Sequence[Verdict], tested: Sequence[Claim], figures: str | None = None) -> str:
     """What was reproduced, what differs, what has not been run."""
     runs, texts = sum(len(results.lengths(case)) for case in results.cases), DESCRIPTIONS.items()
+    cases = f"{plural(runs, 'run')} of {plural(len(results.cases), 'case')} (a recipe, a task and its settings)"
     parts = [
         f"# {TITLE}",
-        f"{len(judged)} published numbers: {_counts(judged)}. Ours come from {runs:,} runs of {len(results.cases)} "
-        f"cases (a recipe, a task and its settings). {RULE} {luck_alone(judged)}".rstrip(),
+        f"{plural(len(judged), 'published number')}: {_counts(judged)}. Ours come from {cases}. "
+        f"{RULE} {luck_alone(judged)}".rstrip(),
         *([f"[All figures]({figures})"] if figures else []),
         "## Claims",
         "Effects are shares of the best possible return; [all tests](claims.md). The same for programs: "

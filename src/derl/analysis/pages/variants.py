@@ -2,12 +2,15 @@
 
 from collections.abc import Mapping, Sequence
 
+import numpy as np
+
 from derl.analysis.measures.frames import Results
 from derl.analysis.measures.numbers import signed
 from derl.analysis.measures.statistics import average_return
 from derl.analysis.pages.markdown import markdown_table
 from derl.analysis.pages.tables import MARKS, number
 from derl.analysis.published.ours import DRAWN, our_numbers
+from derl.experiments.builtin import experiment
 from derl.experiments.cases import Case, Setting, normal_form
 from derl.experiments.paper import Cell, column_name, row_name
 
@@ -40,6 +43,17 @@ def learning_table(results: Results, cells: Sequence[Cell], columns: Mapping[str
             never, average = (~(returns > 0).any(1)).sum(), average_return(returns).value
             rows.append([case_name(cell.case), name, f"{len(returns)}", f"{never}", signed(average)])
     return markdown_table("llrrr", ["", "", "runs", "of them never learn", "average return"], rows)
+
+
+def grid_sentence(results: Results, recipe: str, task: str, most: int) -> str:
+    """What the settings of a grid of the paper's search came to, of each the runs with the first seeds."""
+    cases = dict.fromkeys(c for c, _ in experiment("grid-search").members() if (c.recipe, c.task) == (recipe, task))
+    returns = [found[:most] for case in cases if (found := results.finished(case)) is not None]
+    whole = np.concatenate(returns)
+    return (
+        f"{len(returns)} of the grid's {len(cases)} settings were tried, in {len(whole)} runs (at most {most} each). "
+        f"Every run reaches {whole.max(1).min():.2f}, and their average is {signed(whole.mean())}."
+    )
 
 
 def variant(case: Case, changes: Changes) -> Case:

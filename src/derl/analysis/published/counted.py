@@ -38,6 +38,6 @@ def counted_reasons(judged: Iterable[Verdict]) -> list[CountedReason]:
 
 
 def _counted(name: str, text: str, option: str, found: list[Explanation]) -> CountedReason:
-    outcomes = [(e.confirmed, e.undecided) for e in found]
+    outcomes = [(e.confirmed, bool(e.undecided)) for e in found]
     counts = [outcomes.count(one) for one in ((True, False), (False, False), (None, True), (None, False))]
     return CountedReason(name, text, option, len(found), *counts)

@@ -12,6 +12,8 @@ from derl.analysis.measures.numbers import signed
 
 OTHER_NUMBER = "another number in the paper"
 Standing = Literal["explained", "possible", "refuted", "none"]
+Undecided = Literal["", "does not appear", "appears"]
+"""Why a test left it open: the published number did not appear, or it did and ours may not have changed."""
 STANDINGS: dict[Standing, str] = {
     "explained": "with an option, a setting that the published runs may have had, the published average and maximum "
     "both appear, and ours changes (permutation test, 5 % divided by the number of options tried); or the paper has "
@@ -69,8 +71,8 @@ class Explanation:
     """The settings that test it, if any."""
     confirmed: bool | None = None
     """True if with that option the published number appears and ours changes, False if not; None if nobody can say."""
-    undecided: bool = False
-    """Whether nobody can say although it was run: there are too few runs."""
+    undecided: Undecided = ""
+    """What came out where nobody can say although it was run: there are too few runs."""
     evidence: Evidence | None = None
     """What came out where it was run."""
 
@@ -102,14 +104,15 @@ def ranked(explanations: Iterable[Explanation]) -> tuple[Explanation, ...]:
     return tuple(sorted(explanations, key=lambda e: (order.index(e.standing), not e.confirmed, e.kind == "possible")))
 
 
-MEANINGS: dict[tuple[Standing, bool], str] = {
-    ("explained", False): "tested, the published number appears",
-    ("possible", True): "tested, too few runs to tell",
-    ("possible", False): "possible, not tested",
-    ("refuted", False): "tested, not the reason",
-    ("none", False): "cannot be tested, explains nothing yet",
+MEANINGS: dict[tuple[Standing, Undecided], str] = {
+    ("explained", ""): "tested, the published number appears",
+    ("possible", "appears"): "tested, the published number appears, but perhaps by luck",
+    ("possible", "does not appear"): "tested, the published number does not appear, but more runs might make it",
+    ("possible", ""): "possible, not tested",
+    ("refuted", ""): "tested, not the reason",
+    ("none", ""): "cannot be tested, explains nothing yet",
 }
-"""What a reason's standing, and whether its test was undecided, means; in the order in which reasons are told."""
+"""What a reason's standing, and what an undecided test found, means; in the order in which reasons are told."""
 
 
 def reasons_told(explanations: Sequence[Explanation]) -> list[str]:

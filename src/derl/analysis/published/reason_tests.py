@@ -8,7 +8,7 @@ from jaxtyping import Float
 
 from derl.analysis.measures.frames import Results
 from derl.analysis.measures.statistics import Interval, sound_runs
-from derl.analysis.published.explanations import Evidence, Explanation
+from derl.analysis.published.explanations import Evidence, Explanation, Undecided
 from derl.analysis.published.ours import (
     DRAWN,
     OurNumbers,
@@ -52,7 +52,8 @@ class ReasonTests:
         confirmed = self.appears(further, cell)
         chance = chance_of_reaching(further, cell.statistic, cell.mean, fewest_runs(cell))
         evidence = _evidence(further, cell)._replace(chance=chance)
-        return Explanation(LUCK, BY_LUCK, "possible", "further seeds", confirmed, confirmed is None, evidence)
+        undecided = "does not appear" if confirmed is None else ""
+        return Explanation(LUCK, BY_LUCK, "possible", "further seeds", confirmed, undecided, evidence)
 
     def explanation(self, reason: Reason, cell: Cell) -> Explanation:
         """A reason, and whether the published number appears with its option switched on, and because of it.
@@ -72,8 +73,11 @@ class ReasonTests:
         option = np.empty((0, self.evaluations)) if tested is None else self.runs_of(tested)
         if tested is None or len(option) == 0:
             return Explanation(reason.name, reason.text, reason.kind, text, confirmed)
+        undecided: Undecided = ""
+        if confirmed is None:
+            undecided = "appears" if self.appears(option, cell) else "does not appear"
         evidence = _evidence(option, cell)
-        return Explanation(reason.name, reason.text, reason.kind, text, confirmed, confirmed is None, evidence)
+        return Explanation(reason.name, reason.text, reason.kind, text, confirmed, undecided, evidence)
 
     def outcome(self, reason: Reason, cell: Cell) -> bool | None:
         """What an option says about one number by itself."""

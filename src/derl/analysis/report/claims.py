@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from derl.analysis.claims.findings import Outcome
 from derl.analysis.claims.paper import STATEMENTS, Claim
 from derl.analysis.measures.aggregates import Estimate
-from derl.analysis.report.html import Html, h, number, plural
+from derl.analysis.measures.numbers import plural
+from derl.analysis.report.html import Html, h, number
 from derl.analysis.report.plain import plain_table
 
 CLASSES: dict[Outcome, str] = {
@@ -45,14 +46,15 @@ def _measure(group: Sequence[Claim]) -> Html:
     measure = h("span", _sentence_case(whole.measure), ", wanted ", h("b", whole.wanted))
     parts = [h("p", badge, measure, class_="measure")]
     if whole.effect is not None:
-        text = effect_text(whole.effect, whole.published)
+        where = "" if whole.subject == "all" else f"{_sentence_case(whole.subject)}: "
+        text = where + effect_text(whole.effect, whole.published)
         parts.append(h("p", h("span", text), forest(whole.effect, whole.bound, whole.published), class_="effect"))
     note = " ".join(filter(None, (_sentence_case(whole.note), of_the_paper_too(whole))))
     if note:
         parts.append(h("p", note, class_="note"))
     known = [(case, case.effect) for case in cases if case.effect is not None]
     if known:
-        parts.append(_cases(known, whole))
+        parts.append(_cases(known, whole.measure))
     return h("div", parts, class_="test")
 
 
@@ -68,7 +70,7 @@ def effect_text(effect: Estimate, published: float | None) -> str:
     return f"{value}, 95 % interval {low} to {high}{beside}"
 
 
-def _cases(cases: Sequence[tuple[Claim, Estimate]], whole: Claim) -> Html:
+def _cases(cases: Sequence[tuple[Claim, Estimate]], measure: str) -> Html:
     rows = [
         (
             case.subject,
@@ -80,7 +82,9 @@ def _cases(cases: Sequence[tuple[Claim, Estimate]], whole: Claim) -> Html:
         for case, effect in cases
     ]
     columns = ("Where", "Effect", "95 % interval", "In the paper", "Outcome")
-    box = plain_table(f"Case by case: {whole.measure}, wanted {whole.wanted}", columns, rows)
+    # The largest of all cases may have to do better than each of them.
+    wanted = " or ".join(dict.fromkeys(case.wanted for case, _ in cases))
+    box = plain_table(f"Case by case: {measure}, wanted {wanted}", columns, rows)
     return h("details", h("summary", plural(len(cases), "part")), box)
 
 

@@ -6,13 +6,15 @@ from typing import Any
 import polars as pl
 
 from derl.analysis.measures.frames import NAMES
-from derl.analysis.report.html import Html, grouped, h, join, long_duration, plural
+from derl.analysis.measures.numbers import grouped, plural
+from derl.analysis.published.reasons import reasons_for
+from derl.analysis.report.html import Html, h, join, long_duration
 from derl.analysis.report.model import Table
 from derl.analysis.report.names import setting_label
 from derl.analysis.report.plain import plain_table
 from derl.analysis.report.sections import command, each_once
 from derl.experiments.builtin import DESCRIPTIONS, experiment
-from derl.experiments.paper import column_name, row_name
+from derl.experiments.paper import cells, column_name, row_name
 
 MOST_FAILURES = 200
 
@@ -39,6 +41,14 @@ def other_runs(frame: pl.DataFrame) -> pl.DataFrame:
     own = runs_of(frame, *DESCRIPTIONS)
     others = frame.join(own, on="run", how="anti")
     return others.join(own.drop_nulls("key"), on="key", how="anti") if "key" in frame.columns else others
+
+
+def explaining_runs(frame: pl.DataFrame) -> pl.DataFrame:
+    """Of the runs that no experiment has those that `--explain` can make: of an experiment's cases, and of reasons'."""
+    cases = {case for part in DESCRIPTIONS for case, _ in experiment(part).members()}
+    cases |= {test for cell in cells() for reason in reasons_for(cell) if (test := reason.test(cell.case)) is not None}
+    wanted = pl.DataFrame([(c.recipe, c.task, c.setting) for c in cases], dict.fromkeys(NAMES, pl.String), orient="row")
+    return other_runs(frame).join(wanted, on=NAMES, how="semi")
 
 
 def failures_section(frame: pl.DataFrame) -> Html:
@@ -69,10 +79,15 @@ def commands_section(frame: pl.DataFrame, tables: Sequence[Table], page: str) ->
     ]
     differing = {table.part for table in tables if table.counts()["differs"]}
     tests = [command(f"derl reproduce {part} --explain") for part in DESCRIPTIONS if part in differing]
-    others = other_runs(frame)
-    if tests or len(others):
-        what = "Further seeds and other settings, which tell why numbers differ"
-        rows.append((what, [h("div", test) for test in tests], runs_told(others)))
+    others, explaining = other_runs(frame), explaining_runs(frame)
+    if tests or len(explaining):
+        what = (
+            "Further seeds (--further for more than ten) and settings of known reasons, which tell why numbers differ"
+        )
+        rows.append((what, [h("div", test) for test in tests], runs_told(explaining)))
+    own = others.join(explaining, on="run", how="anti")
+    if len(own):
+        rows.append(("Other settings, of sweeps described by files", command("derl sweep FILE.toml"), runs_told(own)))
     rows += [
         ("Results as a file, out of the store", command("derl store export results/paper/results.parquet"), ""),
         ("This page", command(page), ""),

@@ -2,10 +2,11 @@
 
 from collections.abc import Sequence
 
+from derl.analysis.measures.numbers import grouped
 from derl.analysis.published.counted import CountedReason
 from derl.analysis.published.explanations import STANDINGS, Standing
 from derl.analysis.published.verdicts import Outcome
-from derl.analysis.report.html import Html, grouped, h, join, number
+from derl.analysis.report.html import Html, h, join, number
 from derl.analysis.report.model import Number, Table
 from derl.analysis.report.plain import plain_table
 

@@ -4,9 +4,10 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from derl.analysis.measures.numbers import plural
 from derl.analysis.pages import tables
 from derl.analysis.published.verdicts import Outcome
-from derl.analysis.report.html import Html, h, number, plural
+from derl.analysis.report.html import Html, h, number
 from derl.analysis.report.model import Number, Table
 from derl.analysis.report.names import setting_label
 from derl.experiments.cases import Case, case_of

@@ -4,7 +4,7 @@ import json
 from html import escape
 from typing import Any
 
-from derl.analysis.measures.numbers import signed
+from derl.analysis.measures.numbers import grouped, signed
 
 
 class Html(str):
@@ -55,16 +55,6 @@ def embed_json(identity: str, value: Any) -> Html:
 def number(value: float | None, digits: int = 2) -> str:
     """A number; a dash if it is unknown."""
     return "–" if value is None or value != value else signed(value, f".{digits}f")
-
-
-def grouped(value: float) -> str:
-    """A count with its thousands apart."""
-    return f"{round(value):,}"
-
-
-def plural(count: int, one: str, many: str | None = None) -> str:
-    """`1 run`, `2 runs`."""
-    return f"{grouped(count)} {one if count == 1 else many or one + 's'}"
 
 
 def large(value: float) -> str:

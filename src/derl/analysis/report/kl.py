@@ -9,9 +9,10 @@ import numpy as np
 from derl.analysis.claims.divergence import Variant, groups, variant_of
 from derl.analysis.measures.aggregates import optimal_return_or_none
 from derl.analysis.measures.frames import EVALUATIONS, Results
+from derl.analysis.measures.numbers import grouped, plural
 from derl.analysis.measures.statistics import average_return, mean_without_nan, std_without_nan
 from derl.analysis.report.heat import Cell, heat_table, shade
-from derl.analysis.report.html import Html, grouped, h, number, plural
+from derl.analysis.report.html import Html, h, number
 from derl.analysis.report.names import VALUES
 from derl.experiments.builtin import experiment
 from derl.experiments.cases import Case

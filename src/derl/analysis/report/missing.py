@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from derl.analysis.measures.frames import Results
+from derl.analysis.measures.numbers import grouped, plural
 from derl.analysis.published.ours import DRAWN
-from derl.analysis.report.html import Html, grouped, h, join, plural
+from derl.analysis.report.html import Html, h, join
 from derl.analysis.report.model import Table
 from derl.analysis.report.sections import command
 from derl.experiments.builtin import DESCRIPTIONS, experiment

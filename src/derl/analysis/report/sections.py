@@ -4,10 +4,11 @@ from collections.abc import Mapping, Sequence
 
 import polars as pl
 
+from derl.analysis.measures.numbers import grouped, plural
 from derl.analysis.published.explanations import STANDINGS
 from derl.analysis.published.verdicts import OUTCOMES, Outcome
 from derl.analysis.report.heat import CLASSES, MARKS, paper_table
-from derl.analysis.report.html import Html, grouped, h, join, large, long_duration, plural
+from derl.analysis.report.html import Html, h, join, large, long_duration
 from derl.analysis.report.model import Facts, Table
 from derl.experiments.cases import Case
 

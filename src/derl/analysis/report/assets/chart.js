@@ -28,8 +28,11 @@ function niceTicks(low, high, count) {
   return ticks;
 }
 
-const shortNumber = (v) =>
-  (Math.abs(v) >= 1e6 ? `${+(v / 1e6).toPrecision(3)}M` : Math.abs(v) >= 1e3 ? `${+(v / 1e3).toPrecision(3)}k` : `${+v.toPrecision(3)}`).replace("-", "−");
+const shortNumber = (v) => {
+  const size = Math.abs(v), rounded = +v.toPrecision(3);
+  const text = size >= 1e6 ? `${+(v / 1e6).toPrecision(3)}M` : size >= 1e3 ? `${+(v / 1e3).toPrecision(3)}k` : `${rounded}`;
+  return (size > 0 && size < 1e-3 ? rounded.toExponential() : text).replaceAll("-", "−");
+};
 
 // spec: title, about, yLabel, xLabel, log, best, ticks, xText(x), lines of {label, detail, look, x, y, low, high, faint,
 // hollow, text(i)}. `faint` are further lines of the same colour (seeds), `hollow` the published numbers. `at` is where the
