@@ -126,6 +126,14 @@ LEARNING = {
         averages(["a2c-icm"], "Hallway-10-0", "Hallway-10-10"),
         {"half": AS_IT_IS, "whole": {"bonus.halve": False}},
     ),
+    ("algorithms/decoupled-actor-critic.md", "deep"): (
+        averages(["dea2c-count"], "DeepSea-30"),
+        {
+            "lambda 1": AS_IT_IS,
+            "lambda 0.5": {"bonus.scale": 0.5},
+            "weights divided by the policy that acted": {"decoupling.denominator": "collected"},
+        },
+    ),
 }
 """Where documents tell how many of all runs learn."""
 

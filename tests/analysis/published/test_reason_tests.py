@@ -218,3 +218,10 @@ def test_reasons_concern_what_they_should():
         "ICM's coefficients (deppo-icm, DeepSea)",
     ]
     assert names("dedqn-count", "DeepSea-14") == ["DeDQN's frozen targets"]
+    # Its number in DeepSea-30 cannot be of five runs, and DeepSea-20 is a task of the search.
+    assert ["a lambda of one half" in names("dea2c-count", f"DeepSea-{size}") for size in (14, 20, 24, 30)] == [
+        False,
+        True,
+        False,
+        True,
+    ]
