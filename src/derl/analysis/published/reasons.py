@@ -189,8 +189,8 @@ REASONS: tuple[Reason, ...] = (
         "a lambda of one half",
         "The paper says that lambda is 1. Its code has 0.5 for Count, ICM and RND unless a configuration says "
         "otherwise: those published with it say 1, but earlier runs, such as those of the search in DeepSea-20 and "
-        "Hallway-10-10, came before they were there. Many a number of DeepSea-20, and some of other tasks, cannot be of "
-        "five runs, so that earlier ones may well be among them.",
+        "Hallway-10-10, came before they were there. Many a number of DeepSea-20, and some of other tasks, cannot be "
+        "of five runs, so that earlier ones may well be among them.",
         "possible",
         (*PLAIN_COUNT, "*-icm", "*-rnd"),
         GRID_TASKS,
