@@ -124,7 +124,7 @@ VARIANTS = {
 LEARNING = {
     ("bonuses/icm.md", "learning"): (
         averages(["a2c-icm"], "Hallway-10-0", "Hallway-10-10"),
-        {"half": AS_IT_IS, "whole": {"bonus.halve": False}},
+        {"half": AS_IT_IS, "whole": {"bonus.halve": False}, "half, lambda 0.5": {"bonus.scale": 0.5}},
     ),
     ("algorithms/decoupled-actor-critic.md", "deep"): (
         averages(["dea2c-count"], "DeepSea-30"),
