@@ -123,7 +123,7 @@ VARIANTS = {
 """What documents compare: which published numbers, and in which variants."""
 LEARNING = {
     ("bonuses/icm.md", "learning"): (
-        averages(["a2c-icm"], "Hallway-10-0", "Hallway-10-10"),
+        averages(["a2c-icm"], "DeepSea-20", "Hallway-10-0", "Hallway-10-10"),
         {"half": AS_IT_IS, "whole": {"bonus.halve": False}, "half, lambda 0.5": {"bonus.scale": 0.5}},
     ),
     ("algorithms/decoupled-actor-critic.md", "deep"): (
