@@ -224,9 +224,10 @@ def speed_sentence() -> str:
 
 def own_table(frame: pl.DataFrame) -> str:
     """The library's own recipe on the paper's tasks beside the best published averages, as Markdown."""
-    plain = longest(frame).filter(pl.col("recipe") == "derl", pl.col("setting") == "", ~FRESH)
-    by_task = {h.case.task: h for h in holdings(plain)}
+    plain = longest(frame).filter(pl.col("recipe") == "derl", pl.col("setting") == "")
+    by_task, fresh = ({h.case.task: h for h in holdings(plain.filter(kept))} for kept in (~FRESH, FRESH))
     found = [by_task[task] for task in PAPER_TASKS if task in by_task]
+    others = [fresh.get(h.case.task) for h in found]
     rows = {
         "best possible return": [f"{h.optimum:.2f}" for h in found],
         "best published average": [f"{best_published(h.case.task).mean:.2f}" for h in found],
@@ -234,6 +235,7 @@ def own_table(frame: pl.DataFrame) -> str:
         "`derl`, average": [f"{h.average:.2f}" for h in found],
         "`derl`, at the end": [f"{h.final:.2f}" for h in found],
         "seeds that hold the optimum": [f"{len(h.held)} of {h.runs}" for h in found],
+        "of seeds nothing was chosen on": [f"{len(h.held)} of {h.runs}" if h else "–" for h in others],
         "held from episode (median)": ["–" if h.median is None else f"{h.median:.0f}" for h in found],
     }
     head = ["", *(column_name(h.case.task) for h in found)]

@@ -43,7 +43,7 @@ def test_the_papers_experiment_end_to_end(tmp_path, capsys):
     assert (out / "report.html").stat().st_size > 10_000
     # The average and the maximum of one case, which are in several tables.
     assert re.search(
-        r"1,684 published numbers: \d+ (is|are) consistent, \d+ differs?, 16\d\d have not been run",
+        r"1,684 published numbers: \d+ (is|are) consistent, \d+ differs?, 1,6\d\d have not been run",
         (out / "README.md").read_text(),
     )
     assert "> **Trained for 200 of 100,000 episodes" in (out / "mean-returns.md").read_text()

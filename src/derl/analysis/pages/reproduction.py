@@ -8,7 +8,7 @@ import polars as pl
 from derl.analysis.claims.improvement import improvements
 from derl.analysis.claims.paper import Claim, claim_frame, claims, overall
 from derl.analysis.measures.frames import EVALUATIONS, Results, as_results
-from derl.analysis.measures.numbers import plural, signed
+from derl.analysis.measures.numbers import grouped, plural, signed
 from derl.analysis.pages.claims import claims_page, claims_table
 from derl.analysis.pages.markdown import markdown_table
 from derl.analysis.pages.tables import LEGEND, grid_of, markdown, number, plain_row
@@ -112,7 +112,7 @@ def _origin(table: PaperTable, judged: Sequence[Verdict]) -> str:
 
 
 def _counts(judged: Sequence[Verdict]) -> str:
-    counts = count_outcomes(judged)
+    counts = {outcome: grouped(count) for outcome, count in count_outcomes(judged).items()}
     return f"{counts['consistent']} are consistent, {counts['differs']} differ, {counts['not run']} have not been run"
 
 
