@@ -261,15 +261,9 @@ def check_metrics(names: Iterable[str], taken: Iterable[str]) -> None:
 
 def metric_names(algorithm: Algorithm) -> tuple[str, ...]:
     """The metrics an iteration gives, in the order of a run's totals."""
-    _, shapes = jax.eval_shape(_first_iteration, algorithm)
-    check_metrics(shapes, RESERVED)
-    return tuple(sorted(shapes))
-
-
-@jax.jit
-def _first_iteration(algorithm: Algorithm) -> tuple[RunState, Metrics]:
-    """Asked for its shapes alone; a function of JAX's is traced once for all populations of a structure."""
-    return iterate(algorithm, blank_run(algorithm, jax.random.key(0)), jnp.asarray(0))
+    shapes = jax.eval_shape(lambda: iterate(algorithm, blank_run(algorithm, jax.random.key(0)), jnp.asarray(0)))
+    check_metrics(shapes[1], RESERVED)
+    return tuple(sorted(shapes[1]))
 
 
 def init_run(algorithm: Algorithm, key: PRNGKeyArray) -> RunState:

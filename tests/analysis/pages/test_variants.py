@@ -81,6 +81,8 @@ def test_a_grid_is_told_of_what_was_run_of_it():
             }
         )
     )
+    nothing = "None of the grid's 80 settings was tried."
+    assert grid_sentence(results, "dedqn-icm", "Hallway-10-10", most=2) == nothing
     # (0.5 + 0.5 + 0.207) / 3, and the run that reaches least reaches 0.5.
     assert grid_sentence(results, "dedqn-count", "DeepSea-20", most=2) == (
         "2 of the grid's 72 settings were tried, in 3 runs (at most 2 each). Every run reaches 0.50, and their average "

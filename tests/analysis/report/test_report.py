@@ -267,7 +267,7 @@ def test_claims_are_grouped_with_their_cases():
     # Where it was measured, and what is wanted of the whole and of its cases, which need not be the same.
     assert "Largest of 2: 0.500, 95 % interval 0.400 to 0.600; in the paper 0.300" in text
     assert "wanted <b>above 0.4</b>" in text
-    assert "Case by case: spread, wanted above 0<" in text
+    assert "Case by case: m, wanted above 0<" in text
     assert '<span class="badge open">? undecided</span>' in text
     assert '<span class="badge none">– not enough data</span>' in text
     assert claims_section([]).startswith("<p")

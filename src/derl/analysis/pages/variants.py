@@ -49,6 +49,8 @@ def grid_sentence(results: Results, recipe: str, task: str, most: int) -> str:
     """What the settings of a grid of the paper's search came to, of each the runs with the first seeds."""
     cases = dict.fromkeys(c for c, _ in experiment("grid-search").members() if (c.recipe, c.task) == (recipe, task))
     returns = [found[:most] for case in cases if (found := results.finished(case)) is not None]
+    if not returns:
+        return f"None of the grid's {len(cases)} settings was tried."
     whole = np.concatenate(returns)
     return (
         f"{len(returns)} of the grid's {len(cases)} settings were tried, in {len(whole)} runs (at most {most} each). "
