@@ -365,3 +365,6 @@ def test_the_name_of_an_experiment_is_never_a_file_or_folder(tmp_path, capsys, m
     for name in ("lambda", "table-1"):
         code, out = run(capsys, "sweep", name)
         assert (code, f"derl reproduce {name}" in out) == (2, True)
+        assert ("give its full path" in out) == (name == "lambda")
+    code, out = run(capsys, "sweep", tmp_path / "lambda", "--store", tmp_path / "store", "--dry-run")
+    assert (code, "0 in the store" in out) == (0, True)

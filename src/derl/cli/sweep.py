@@ -184,7 +184,8 @@ def main(args: list[str]) -> None:
     command = parsed(SweepCommand, args, "derl sweep")
     require(command.spec != Path(), "derl sweep needs a file that describes the experiment; see docs/experiments")
     name = str(command.spec)
-    require(name not in EXPERIMENTS, f"{name} is one of the built-in experiments: derl reproduce {name}")
+    own = "; for a file of that name give its full path" if command.spec.is_file() else ""
+    require(name not in EXPERIMENTS, f"{name} is one of the built-in experiments: derl reproduce {name}{own}")
     if command.spec.suffix != ".toml" and not command.spec.exists():
         files = [str(path) for path in (command.spec.parent).glob("*.toml")]
         raise UnknownNameError("file or experiment", name, (*EXPERIMENTS, *files))
