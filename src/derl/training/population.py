@@ -43,10 +43,19 @@ def stack(algorithms: Sequence[Algorithm]) -> Algorithm:
 class Population:
     """A stack of runs and the compiled functions that move it on. One population runs on one core."""
 
-    def __init__(self, algorithms: Sequence[Algorithm], seeds: Sequence[int]):
+    def __init__(self, algorithms: Sequence[Algorithm], seeds: Sequence[int], like: "Population | None" = None):
         self.algorithm = stack(algorithms)
         self.seeds = np.asarray(seeds, np.uint32)
-        self.metric_names = metric_names(jax.tree.map(lambda x: x[0], self.algorithm))
+        # To find the names the program is traced, a quarter of a second: one population of a structure knows for all.
+        if like is not None and like.structure == self.structure:
+            self.metric_names = like.metric_names
+        else:
+            self.metric_names = metric_names(jax.tree.map(lambda x: x[0], self.algorithm))
+
+    @property
+    def structure(self) -> Any:
+        """What populations share that run the same program."""
+        return jax.tree.structure(self.algorithm)
 
     def compile(self, threads: int, *, episodes: int, greedy: bool) -> None:
         """Compile all programs at the same time, for every population of this shape. With one thread: when needed."""

@@ -90,9 +90,10 @@ class Trainer:
         # A resumed run keeps its groups, whatever cores it has now: programs of another size may round differently.
         size = group_size or min(-(-len(self.runs) // self.cores), population_size or best_size(runs[0].config))
         self.groups = groups_of(len(self.runs), size)
-        self.populations = [
-            Population([algorithms[i] for i in group], [runs[i].seed for i in group]) for group in self.groups
-        ]
+        self.populations: list[Population] = []
+        for group in self.groups:
+            first = self.populations[0] if self.populations else None
+            self.populations.append(Population([algorithms[i] for i in group], [runs[i].seed for i in group], first))
         check_memory(runs[0].config, len(self.runs), self.template)
         self.protocol = runs[0].config.protocol
         greedy = self.protocol.evaluation == "greedy"
