@@ -14,9 +14,9 @@ EXPERIMENTS = 60
 Sample = Callable[[np.random.Generator], np.ndarray]
 
 
-def spread(runs):
+def spread(runs, seed=0):
     """Of values x runs."""
-    cases = [Case.of("a2c", "DeepSea-10", {"bonus.scale": float(i)}) for i in range(len(runs))]
+    cases = [Case.of("a2c", "DeepSea-10", {"bonus.scale": float(i + 100 * seed)}) for i in range(len(runs))]
     return spread_of(dict(zip(cases, map(np.array, runs), strict=True)), samples=400)
 
 
@@ -79,6 +79,37 @@ def test_a_method_that_cares_less_is_found():
         share(np.random.default_rng(4), lambda rng: (spread(pair[0](rng)) - spread(pair[1](rng))).estimate().high < 0)
         == 1
     )
+
+
+@pytest.mark.parametrize(("true", "noise"), [(0.15, 0.3), (0.1, 0.2), (0.15, 0.05)])
+def test_a_whole_is_as_large_as_its_cases_and_as_sure_as_it_says(true, noise):
+    """Roots of noisy variances are too small on average, so that it is variances that are averaged."""
+    rng = np.random.default_rng(9)
+
+    def whole():
+        return mean_effect([spread(normal(noise, true)(rng), seed=i) for i in range(17)])
+
+    found = [whole().estimate() for _ in range(EXPERIMENTS)]
+    assert np.mean([estimate.value for estimate in found]) == pytest.approx(true, abs=0.01)
+    assert np.mean([estimate.low <= true <= estimate.high for estimate in found]) >= 0.85
+
+
+def test_noise_does_not_make_many_methods_more_robust():
+    """Claim 2 as a whole, of methods that care as much as the others but are noisier."""
+
+    def less(rng: np.random.Generator) -> bool:
+        pairs = (spread(normal(0.3, 0.15)(rng), i) - spread(normal(0.1, 0.15)(rng), 50 + i) for i in range(12))
+        return mean_effect(list(pairs)).estimate().high < 0
+
+    assert share(np.random.default_rng(10), less) <= 0.1
+
+
+def test_several_spreads_are_the_root_of_their_mean_variance():
+    ours, theirs = spread([[0.0, 0.0], [1.0, 1.0]]), spread([[0.0, 0.0], [0.2, 0.2]])
+    assert mean_effect([ours, theirs]).value == pytest.approx(np.sqrt((0.25 + 0.01) / 2))
+    # Means of means and of differences are no others.
+    assert mean_effect([mean_effect([ours, theirs])] * 2).value == pytest.approx(np.sqrt(0.13))
+    assert mean_effect([ours - theirs, ours - ours]).value == pytest.approx(0.5 - np.sqrt(0.13))
 
 
 def test_deviations_over_runs():

@@ -4,7 +4,7 @@ import dataclasses
 from itertools import product
 
 from derl.analysis.claims.divergence import RECIPE, Group, Variant, main_groups
-from derl.analysis.claims.findings import SOLVED, Finding, contradictions, with_whole
+from derl.analysis.claims.findings import SOLVED, Finding, contradicted, whole_of, with_whole
 from derl.analysis.claims.returns import lack_of, narrower
 from derl.analysis.claims.sensitivity import KINDS, sweep
 from derl.analysis.measures.effects import Effect, average_effect, maximum_effect
@@ -37,10 +37,9 @@ def closeness(results: Results, evaluations: int) -> list[Finding]:
             lacks = " and ".join(dict.fromkeys(lack_of(results, case, length, "kl") for case in cases))
         divergence.append(Finding(KL, subject, kl, 0.0, "below", task=task, lacks=lacks))
         deviation.append((Finding(DEVIATION, subject, gap, 0.0, "below", task=task, lacks=lacks), alone))
-    whole, *_ = with_whole([finding for finding, _ in deviation])
     single = [dataclasses.replace(finding, too_few=alone) for finding, alone in deviation]
     # Together they can be judged, but what cannot be judged alone contradicts nothing.
-    whole = dataclasses.replace(whole, mixed=contradictions(dataclasses.replace(whole, mixed=""), single))
+    whole = contradicted(whole_of([finding for finding, _ in deviation])[0], single)
     return [*with_whole(divergence), whole, *single]
 
 

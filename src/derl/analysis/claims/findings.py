@@ -8,6 +8,7 @@ import numpy as np
 
 from derl.analysis.measures.aggregates import Estimate
 from derl.analysis.measures.effects import Effect, mean_effect
+from derl.analysis.measures.statistics import LEVEL
 from derl.training.recipes import TABLE_1
 
 Side = Literal["above", "below"]
@@ -24,7 +25,7 @@ ENOUGH_VALUES = 3
 TOO_FEW_CASES = "of too few cases to judge"
 TOO_FEW_TASKS = "of too few tasks to judge"
 CONTRADICTING = 0.1
-"""A whole is mixed if more than this share of its decided cases contradict it. Of many, chance makes some do so."""
+"""A whole is mixed if more than this share of its cases contradict it."""
 ONE_RUN = "one run only"
 LEARNT = 0.1
 """Below this normalised return nothing was learnt that could be reached sooner."""
@@ -40,7 +41,8 @@ class Finding:
     """With its draws, where something is still to be made of it."""
     bound: float
     side: Side
-    published: float | None = None
+    published: Effect | None = None
+    """The same effect in the paper's own numbers."""
     overall: bool = False
     task: str = ""
     """Where it was measured, if in one task alone."""
@@ -56,7 +58,11 @@ class Finding:
     @property
     def estimate(self) -> Estimate | None:
         """The effect with its interval."""
-        return self.effect.estimate() if isinstance(self.effect, Effect) else self.effect
+        return self.estimated(LEVEL)
+
+    def estimated(self, level: float) -> Estimate | None:
+        """The effect with an interval of some level, if it has draws."""
+        return self.effect.estimate(level) if isinstance(self.effect, Effect) else self.effect
 
 
 def baseline_of(recipe: str) -> str:
@@ -78,16 +84,21 @@ def decide(effect: Estimate | None, bound: float, side: Side) -> Outcome:
     return "undecided"
 
 
-def outcome_of(finding: Finding) -> Outcome:
-    """What follows from a finding."""
+def outcome_of(finding: Finding, level: float = LEVEL) -> Outcome:
+    """What follows from a finding and its interval of some level."""
     if finding.too_few:
         return "not enough data"
-    decided = decide(finding.estimate, finding.bound, finding.side)
+    decided = decide(finding.estimated(level), finding.bound, finding.side)
     return "mixed" if finding.mixed and decided not in OPEN else decided
 
 
 def with_whole(findings: Sequence[Finding], subject: str = "all") -> list[Finding]:
-    """Findings of one measure, and before them their mean as the finding about the whole.
+    """Findings of one measure, and before them the finding about the whole."""
+    return [contradicted(*whole_of(findings, subject)), *findings]
+
+
+def whole_of(findings: Sequence[Finding], subject: str = "all") -> tuple[Finding, list[Finding]]:
+    """The mean of findings of one measure, and those that it is the mean of.
 
     Every task counts the same, however many of its cases were run; the paper's own mean is over the same cases, and
     over all of them only where none was run. What is of too little to be judged by itself does not count in the whole,
@@ -113,7 +124,7 @@ def with_whole(findings: Sequence[Finding], subject: str = "all") -> list[Findin
         note=f"Mean of {len(there)} of {len(findings)} cases." if there else "",
         lacks="" if there else _why_none(findings),
     )
-    return [dataclasses.replace(whole, mixed=contradictions(whole, there)), *findings]
+    return whole, there
 
 
 def _by_task(findings: Sequence[Finding]) -> list[list[Finding]]:
@@ -129,10 +140,10 @@ def _mean_over_tasks(findings: Sequence[Finding]) -> Effect | None:
     return mean_effect([mean_effect(group) for group in groups]) if groups else None
 
 
-def _published_over_tasks(findings: Sequence[Finding]) -> float | None:
+def _published_over_tasks(findings: Sequence[Finding]) -> Effect | None:
     groups = [[f.published for f in group if f.published is not None] for group in _by_task(findings)]
     whole = sum(map(len, groups)) == len(findings)
-    return float(np.mean([np.mean(group) for group in groups])) if whole else None
+    return mean_effect([mean_effect(group) for group in groups]) if whole else None
 
 
 def _why_none(findings: Sequence[Finding]) -> str:
@@ -140,13 +151,22 @@ def _why_none(findings: Sequence[Finding]) -> str:
     return "no case has been run more than once" if once else "no case has been run"
 
 
-def contradictions(whole: Finding, there: Sequence[Finding]) -> str:
-    """How many cases say the opposite of the whole, if it is more than chance would make."""
+def contradicted(whole: Finding, there: Sequence[Finding]) -> Finding:
+    """A whole, and how many cases say the opposite of it: with more than a few it is mixed.
+
+    Of many intervals of 95 % chance puts some on the wrong side. So a case contradicts only if an interval does that
+    all cases together would leave in one of twenty experiments alone.
+    """
     own = outcome_of(whole)
-    decided = [outcome for outcome in map(outcome_of, there) if outcome not in OPEN]
+    level = 1 - (1 - LEVEL) / max(len(there), 1)
+    decided = [outcome for f in there if (outcome := outcome_of(f, level)) not in OPEN]
     against = sum(outcome != own for outcome in decided)
-    if own in OPEN or against <= CONTRADICTING * len(decided):
-        return ""
+    if own in OPEN or against == 0:
+        return whole
     # A case is mixed where it is a mean itself.
     also = f", and is mixed in {decided.count('mixed')}," if "mixed" in decided else ""
-    return f"it holds in {decided.count('holds')} and does not in {decided.count('does not hold')}{also} of the cases"
+    holds, does_not = decided.count("holds"), decided.count("does not hold")
+    words = f"beyond chance it holds in {holds} and does not in {does_not}{also} of {len(there)} cases"
+    if against > CONTRADICTING * len(there):
+        return dataclasses.replace(whole, mixed=words)
+    return dataclasses.replace(whole, note=f"{whole.note} {words[0].upper()}{words[1:]}.".strip())

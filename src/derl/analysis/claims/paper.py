@@ -3,8 +3,9 @@
 Returns are normalised (see `aggregates`), so that effects are shares of the best possible return. For every effect
 there is a bound; if the whole interval lies on the right side of it the claim holds, if on the wrong side it does not,
 and if the bound lies within the interval it is undecided. What was not run, or in too few runs, cases or tasks, cannot
-be judged: there is not enough data. The whole is the mean over tasks of the mean over their cases. Where more than one
-in ten of the cases that are decided contradict it, it is mixed.
+be judged: there is not enough data. The whole is the mean over tasks of the mean over their cases (of
+spreads, the root of their mean variance). Where more than one in ten of its cases contradict it, each beyond what
+chance makes of so many cases, it is mixed.
 
 | claim | effect | it holds if it is |
 |---|---|---|
@@ -122,7 +123,7 @@ def _claim(number: int, finding: Finding) -> Claim:
         finding.side,
         outcome,
         in_words(finding, effect, outcome),
-        finding.published,
+        None if finding.published is None else finding.published.value,
         finding.overall,
         finding.too_few if effect is not None else "",
         _note(finding, effect, outcome),

@@ -18,7 +18,7 @@ from derl.analysis.claims.findings import (
 )
 from derl.analysis.claims.sensitivity import KINDS, Sweep, published_averages, published_spread, published_values, sweep
 from derl.analysis.measures.aggregates import optimal_return
-from derl.analysis.measures.effects import average_effect, mean_effect
+from derl.analysis.measures.effects import Effect, average_effect, exact, mean_effect
 from derl.analysis.measures.frames import Results
 from derl.analysis.measures.spreads import single_average
 from derl.envs.registry import PAPER_TASKS
@@ -63,7 +63,7 @@ def _lacking(swept: Sweep) -> str:
     return ", ".join(words)
 
 
-def spread_in_paper(swept: Sweep, values: Sequence[float] | None) -> float | None:
+def spread_in_paper(swept: Sweep, values: Sequence[float] | None) -> Effect | None:
     """The spread of the paper's own numbers at these values, or at all."""
     numbers = published_values(swept)
     return published_spread(numbers, optimal_return(swept.task), list(numbers) if values is None else values)
@@ -123,7 +123,7 @@ def _higher(ours: Sweep, theirs: Sweep) -> Finding:
         effect,
         0.0,
         "above",
-        float(np.mean(gaps)) if gaps else None,
+        exact(float(np.mean(gaps))) if gaps else None,
         task=ours.task,
         lacks=_in_common(ours, theirs),
     )
@@ -164,7 +164,7 @@ def _better(results: Results, recipe: str, task: str, evaluations: int) -> Findi
         None if ours is None or theirs is None else ours - theirs,
         SIMILAR,
         "above",
-        (known[cases[0]] - known[cases[1]]) / optimal_return(task),
+        exact((known[cases[0]] - known[cases[1]]) / optimal_return(task)),
         task=task,
         lacks=" and ".join(
             f"{row_name(c.recipe)} {lack_of(results, c, evaluations)}"

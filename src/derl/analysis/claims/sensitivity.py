@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from derl.analysis.measures.effects import Effect, average_effect
+from derl.analysis.measures.effects import Effect, average_effect, exact, spread_effect
 from derl.analysis.measures.frames import EVALUATIONS, Results
 from derl.analysis.measures.spreads import Runs, run_averages, single_average, spread_of
 from derl.experiments.cases import Case, normal_form
@@ -118,10 +118,10 @@ def published_values(swept: Sweep) -> dict[float, float]:
     return {key[3]: _numbers()[key][1] for key in keys if key in _numbers()}
 
 
-def published_spread(numbers: Mapping[float, float], best: float, values: Sequence[float]) -> float | None:
+def published_spread(numbers: Mapping[float, float], best: float, values: Sequence[float]) -> Effect | None:
     """The spread of the paper's own numbers at these values, normalised by the best possible return.
 
     The noise of its seeds is in it: the paper does not say how much its runs differ.
     """
     chosen = [numbers[value] / best for value in values if value in numbers]
-    return float(np.std(chosen)) if len(chosen) == len(values) else None
+    return spread_effect(exact(float(np.var(chosen)))) if len(chosen) == len(values) else None

@@ -27,6 +27,8 @@ class Effect:
 
     value: float
     draws: Float[np.ndarray, " samples"]
+    roots_of: tuple["Effect", ...] = ()
+    """Of a standard deviation its variance, of the difference of two both (see `spread_effect`)."""
 
     def estimate(self, level: float = LEVEL) -> Estimate:
         """The number with its 95 % interval, or that of another level."""
@@ -34,11 +36,30 @@ class Effect:
         return Estimate(self.value, float(low), float(high))
 
     def __sub__(self, other: "Effect") -> "Effect":
-        return Effect(self.value - other.value, self.draws - other.draws)
+        roots_of = (*self.roots_of, *other.roots_of)
+        return Effect(self.value - other.value, self.draws - other.draws, roots_of)
+
+
+def exact(value: float) -> Effect:
+    """A number without draws, such as one of the paper's."""
+    return Effect(value, np.zeros(0))
+
+
+def spread_effect(variance: Effect) -> Effect:
+    """The root of a variance, with the sign that a variance has where its noise was subtracted."""
+    value, draws = (np.sign(x) * np.sqrt(np.abs(x)) for x in (variance.value, variance.draws))
+    return Effect(float(value), draws, (variance,))
 
 
 def mean_effect(effects: Sequence[Effect]) -> Effect:
-    """The mean of several effects: each counts the same."""
+    """The mean of several effects: each counts the same.
+
+    Of standard deviations it is the root of the mean variance. The mean of their roots would be too small, the more so
+    the noisier their runs are: of two methods with equal spreads the noisier one would look like the more robust.
+    """
+    if effects[0].roots_of:
+        own, *other = (spread_effect(mean_effect(some)) for some in zip(*(e.roots_of for e in effects), strict=True))
+        return own - other[0] if other else own
     return Effect(float(np.mean([e.value for e in effects])), np.mean([e.draws for e in effects], axis=0))
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from jaxtyping import Float
 
 from derl.analysis.measures.aggregates import normalised
-from derl.analysis.measures.effects import Effect, seed_of
+from derl.analysis.measures.effects import Effect, seed_of, spread_effect
 from derl.analysis.measures.frames import Results
 from derl.analysis.measures.statistics import LEVEL, SAMPLES, deals, mean_without_nan, sound_runs
 from derl.experiments.cases import Case
@@ -59,7 +59,7 @@ def spread_of(runs: Mapping[Case, Runs], samples: int = SAMPLES) -> Effect:
     drawn_means, drawn_noise = (np.stack(parts) for parts in zip(*drawn, strict=True))
     # A draw's means have their noise twice: once as they were measured, once as they were drawn.
     variance = drawn_means.var(0) - share * drawn_noise.mean(0) - noise
-    return Effect(float(_signed_root(means.var() - noise)), _signed_root(variance))
+    return spread_effect(Effect(float(means.var() - noise), variance))
 
 
 def _draw(runs: Runs, seed: int, samples: int) -> tuple[np.ndarray, np.ndarray]:
@@ -72,10 +72,6 @@ def _draw(runs: Runs, seed: int, samples: int) -> tuple[np.ndarray, np.ndarray]:
     shares = np.random.default_rng(seed).multinomial(count, np.full(count, 1 / count), samples) / count
     means = shares @ apart
     return means, np.maximum(shares @ apart**2 - means**2, 0) / (count - 1)
-
-
-def _signed_root(variance: np.ndarray | float) -> np.ndarray:
-    return np.sign(variance) * np.sqrt(np.abs(variance))
 
 
 def deviation_gap(results: Results, ours: Case, theirs: Case, evaluations: int) -> Effect | None:
