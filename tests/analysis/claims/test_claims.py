@@ -111,7 +111,7 @@ def test_how_sure_an_interval_of_few_runs_is(runs):
 
     def cover(cases: int) -> float:
         hits = []
-        for _ in range(150):
+        for _ in range(300):
             samples = [rng.normal(0.5, 0.2, (runs, 1)) for _ in range(cases)]
             effects = [Effect(x.mean(), drawn_means(x, int(rng.integers(10**6)))[:, 0]) for x in samples]
             found = mean_effect(effects).estimate()
@@ -119,7 +119,7 @@ def test_how_sure_an_interval_of_few_runs_is(runs):
         return float(np.mean(hits))
 
     assert 0.77 <= cover(1) <= 0.92
-    assert cover(12) >= 0.9
+    assert cover(12) >= 0.91
 
 
 def test_a_maximum_lies_within_its_interval():

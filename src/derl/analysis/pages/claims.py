@@ -19,8 +19,8 @@ HOW = (
     "least half of its cases were run, from more than half of its tasks. As everywhere in the field, the interval of a "
     "single case of five runs is somewhat too narrow: simulated, it covers the truth in 80 to 90 of a hundred "
     "experiments. Overall effects rest on many cases, and cover what they say. For episodes saved, a recipe that "
-    "never gets there counts as arriving at the end of training: a baseline that needs 1,000 episodes and a decoupled recipe "
-    "that never does make a saving of −99."
+    "never gets there counts as arriving at the end of training: a baseline that needs 1,000 episodes and a decoupled "
+    "recipe that never does make a saving of −99."
 )
 IMPROVEMENT = (
     "How probable it is that a run of a decoupled recipe has a higher average return than one of its baseline, in a "
