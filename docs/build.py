@@ -27,6 +27,7 @@ from derl.analysis.pages.markdown import markdown_table
 from derl.analysis.pages.reproduction import expected_by_luck
 from derl.analysis.pages.tables import MARKS, number
 from derl.analysis.pages.variants import grid_sentence, learning_table, variants_table
+from derl.analysis.published.counted import grounds_of
 from derl.analysis.published.first_runs import counted_runs
 from derl.analysis.published.ours import DRAWN
 from derl.analysis.published.runs_behind import MAXIMA
@@ -45,12 +46,12 @@ README_ROWS = ("a2c", "a2c-count", "dea2c-count", "dedqn-count")
 AS_IT_IS: dict[str, Setting] = {}
 PPO = ("ppo", "ppo-count", "ppo-hash-count", "ppo-icm", "ppo-rnd", "ppo-ride")
 COUNTED: dict[str, Setting] = {"bonus.counts": "state"}
-LAMBDA_HALLWAY = "tab:hallway10_10_intrinsic_coef_mean"
+TABLE_1, LAMBDA_HALLWAY = "tab:mean_returns", "tab:hallway10_10_intrinsic_coef_mean"
 
 
 def averages(recipes: Iterable[str], *tasks: str) -> list[Cell]:
     """The averages of Table 1 of recipes on tasks."""
-    return [found_in("tab:mean_returns", recipe, task) for task in tasks for recipe in recipes]
+    return [found_in(TABLE_1, recipe, task) for task in tasks for recipe in recipes]
 
 
 def found_in(table: str, recipe: str, task: str, **changes: Setting) -> Cell:
@@ -167,7 +168,7 @@ def draw_recipe(recipe: str, by_task: dict[str, pl.DataFrame]) -> None:
 
 def table(judged: list[Verdict]) -> str:
     """Average evaluation returns beside the published ones, as Markdown."""
-    found = {(v.cell.case.task, v.cell.case.recipe): v for v in judged}
+    found = {(v.cell.case.task, v.cell.case.recipe): v for v in judged if v.cell.table == TABLE_1}
     head, rows = ["average return", *(name for task in TASKS for name in (f"{task} here", "published"))], []
     for recipe in README_ROWS:
         verdicts = [found[task, recipe] for task in TASKS]
@@ -178,17 +179,21 @@ def table(judged: list[Verdict]) -> str:
 
 
 def progress(judged: list[Verdict]) -> str:
-    """How much of Table 1 has been run, and how it compares."""
-    counts, standings, expected = count_outcomes(judged), count_standings(judged), expected_by_luck(judged)
+    """How much of the paper has been run, and how it compares."""
+    table_1 = [v for v in judged if v.cell.table == TABLE_1]
+    counts, standings, expected = count_outcomes(table_1), count_standings(table_1), expected_by_luck(table_1)
     assert expected is not None
-    done = [verdict for verdict in judged if verdict.outcome != "not run"]
+    done = [verdict for verdict in table_1 if verdict.outcome != "not run"]
     fewer = sum(verdict.seeds < DRAWN for verdict in done)
-    run = "All" if len(done) == len(judged) else f"{len(done)} of the"
+    run = "All" if len(done) == len(table_1) else f"{len(done)} of the"
+    whole = count_outcomes(judged)
+    left = f", {whole['not run']} have not been run" if whole["not run"] else ""
     return (
-        f"Five seeds each{f' (fewer for {fewer} so far)' if fewer else ''}. {run} {len(judged)} averages of Table 1 "
+        f"Five seeds each{f' (fewer for {fewer} so far)' if fewer else ''}. {run} {len(table_1)} averages of Table 1 "
         f"were run: {counts['consistent']} are consistent with the published ones and {counts['differs']} differ; "
-        f"{standings['explained']} of these differences are explained. About {expected} would differ by chance alone "
-        "([all numbers](docs/reproduction/README.md))."
+        f"about {expected} would differ by chance alone. {standings['explained']} of the differences are explained: "
+        f"{grounds_of(table_1)}. Of all {len(judged):,} numbers of the paper's tables {whole['consistent']:,} are "
+        f"consistent and {whole['differs']} differ{left} ([all numbers](docs/reproduction/README.md))."
     )
 
 
@@ -275,9 +280,9 @@ def main() -> None:
         fill_in(ROOT / "docs" / page, learning_table(results, cells, kinds), name)
     tried = grid_sentence(results, "dedqn-count", "DeepSea-20", most=3)
     fill_in(ROOT / "docs" / "algorithms" / "decoupled-dqn.md", tried, "grid")
-    judged = [v for v in verdicts(whole) if v.cell.table == "tab:mean_returns"]
+    judged = verdicts(whole)
     fill_in(ROOT / "README.md", f"{table(judged)}\n\n{progress(judged)}")
-    write_all(whole, ROOT / "docs" / "reproduction")
+    write_all(whole, ROOT / "docs" / "reproduction", judged=judged)
     own = newest(read_results([ROOT / "results" / "beyond"]))
     fill_in(ROOT / "README.md", own_table(own), "own")
     write_beyond(own, ROOT / "docs" / "beyond", whole)

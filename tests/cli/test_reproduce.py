@@ -54,8 +54,8 @@ def test_what_has_no_table_in_the_paper_shows_its_returns(tmp_path, capsys, monk
     """Nothing was said about pure exploration but where its pages are."""
     for case in experiment("pure-exploration").narrowed(only=["DeepSea-10"]).cases:
         entered(tmp_path / "store", case, 3, value=0.25)
-    monkeypatch.setattr("derl.cli.reproduce.write_all", lambda frame, out: None)
-    monkeypatch.setattr("derl.cli.reproduce.write_report", lambda frame, path, facts: path)
+    monkeypatch.setattr("derl.cli.reproduce.write_all", lambda frame, out, **_: None)
+    monkeypatch.setattr("derl.cli.reproduce.write_report", lambda frame, path, **_: path)
     where = ("--store", tmp_path / "store", "--out", tmp_path / "out")
     code, text = run(capsys, "reproduce", "pure-exploration", "--only", "DeepSea-10", *where)
     assert code == 0
@@ -68,8 +68,8 @@ def test_a_grid_search_shows_what_was_chosen(tmp_path, capsys, monkeypatch):
     chosen = experiment("grid-search").narrowed(only=["DeepSea-20", "a2c-rnd"])
     for value, case in enumerate(chosen.cases):
         entered(tmp_path / "store", case, 3, value=value / 10)
-    monkeypatch.setattr("derl.cli.reproduce.write_all", lambda frame, out: None)
-    monkeypatch.setattr("derl.cli.reproduce.write_report", lambda frame, path, facts: path)
+    monkeypatch.setattr("derl.cli.reproduce.write_all", lambda frame, out, **_: None)
+    monkeypatch.setattr("derl.cli.reproduce.write_report", lambda frame, path, **_: path)
     where = ("--store", tmp_path / "store", "--out", tmp_path / "out")
     code, text = run(capsys, "reproduce", "grid-search", "--only", "DeepSea-20", "a2c-rnd", *where)
     assert code == 0
@@ -165,7 +165,7 @@ def test_tables_on_the_terminal_have_what_was_run():
     grid = as_run(whole)
     assert (grid.rows, grid.columns) == (["A2C"], ["DeepSea 14"])
     assert "PPO" not in text(grid)
-    assert text(grid).splitlines()[-1] == text(whole).splitlines()[-1] == "1 consistent, 0 differs, 197 not run"
+    assert text(grid).splitlines()[-1] == text(whole).splitlines()[-1] == "1 consistent, 0 different, 197 not run"
 
 
 def test_what_is_in_the_store_explains_without_being_asked(tmp_path, capsys, monkeypatch):
@@ -175,8 +175,8 @@ def test_what_is_in_the_store_explains_without_being_asked(tmp_path, capsys, mon
     entered(tmp_path / "store", cell.case, 5, value=0.9)
     entered(tmp_path / "store", sampled, 5, value=cell.mean)
     pages = []
-    monkeypatch.setattr("derl.cli.reproduce.write_all", lambda frame, out: pages.append(frame))
-    monkeypatch.setattr("derl.cli.reproduce.write_report", lambda frame, path, facts: path)
+    monkeypatch.setattr("derl.cli.reproduce.write_all", lambda frame, out, **_: pages.append(frame))
+    monkeypatch.setattr("derl.cli.reproduce.write_report", lambda frame, path, **_: path)
     where = ("--store", tmp_path / "store", "--out", tmp_path / "out")
     only = ("--only", "a2c-ride", "DeepSea-10")
     assert run(capsys, "reproduce", "table-1", *only, *where)[0] == 0

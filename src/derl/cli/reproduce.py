@@ -7,6 +7,7 @@ from pathlib import Path
 
 import polars as pl
 
+from derl.analysis.claims.paper import claims
 from derl.analysis.claims.selection import choices
 from derl.analysis.pages import beyond, reproduction
 from derl.analysis.pages.beyond import write_beyond
@@ -65,6 +66,27 @@ class Reproduce(Running):
 def frame_of(store: Store, members: Sequence[Member], names: Names) -> pl.DataFrame:
     """The results, under the names the paper's tables have for them."""
     return results_of(store, [dataclasses.replace(m, case=case) for m in members for case in names[m.case]])
+
+
+class Made:
+    """The runs that an experiment has made so far, and what they say about the paper."""
+
+    def __init__(self, store: Store, names: Names):
+        self.store, self.names = store, dict(names)
+        self.members: tuple[Member, ...] = ()
+        self.frame = pl.DataFrame()
+
+    def add(self, members: Sequence[Member]) -> None:
+        """Runs that are in the store by now. Tests of reasons are called what they are."""
+        self.members += tuple(members)
+        self.names |= {member.case: [member.case] for member in members if member.case not in self.names}
+        self.frame = frame_of(self.store, self.members, self.names)
+        self.__dict__.pop("judged", None)
+
+    @functools.cached_property
+    def judged(self) -> list[Verdict]:
+        """The verdicts on these runs: worked out once, for that takes longest."""
+        return verdicts(self.frame)
 
 
 def is_shorter(chosen: Experiment, names: Names) -> bool:
@@ -153,38 +175,34 @@ def main(args: list[str]) -> None:
             show_explaining(command, chosen, names)
         return
     plan, failed = done
-    frame = frame_of(Store(command.store, read_only=True), plan.members, names)
-    require(len(frame) > 0, "no run was finished; see derl status")
-    members = plan.members
+    made = Made(Store(command.store, read_only=True), names)
+    made.add(plan.members)
+    require(len(made.frame) > 0, "no run was finished; see derl status")
     if not is_shorter(chosen, names) and seeds is None:
         # What tells about differences and is there already, from an import or an earlier --explain.
-        members = (*members, *tests_made(Store(command.store, read_only=True), verdicts(frame), chosen.parts))
-        names |= {member.case: [member.case] for member in members if member.case not in names}
-        frame = frame_of(Store(command.store, read_only=True), members, names)
+        made.add(tests_made(made.store, made.judged, chosen.parts))
     repeated = functools.partial(repeating, further=command.further)
     for tests_of in (repeated, explaining) if command.explain else ():
-        tests = tests_of(verdicts(frame), chosen.parts)
+        tests = tests_of(made.judged, chosen.parts)
         more = run_experiment(tests, command, imported_modules()) if tests.cases else None
         if more is not None:
-            names |= {member.case: [member.case] for member in more[0].members}
-            members = (*members, *more[0].members)
-            frame = frame_of(Store(command.store, read_only=True), members, names)
+            made.add(more[0].members)
             failed += more[1]
-    write_out(command, chosen, frame, args, is_shorter(chosen, names))
+    write_out(command, chosen, made, args)
     complain(failed)
 
 
-def write_out(command: Reproduce, chosen: Experiment, frame: pl.DataFrame, args: list[str], shorter: bool) -> None:
+def write_out(command: Reproduce, chosen: Experiment, made: Made, args: list[str]) -> None:
     """Tables on the terminal; pages, figures and the report on disk."""
-    out = command.folder()
+    out, frame = command.folder(), made.frame
     if command.name == "beyond":
         write_beyond(frame, out)
         console.print((out / "README.md").read_text(), markup=False, soft_wrap=True)
         console.print(f"page and figures: {out}", soft_wrap=True, markup=False)
         return
-    if shorter:
+    if is_shorter(chosen, made.names):
         say("[yellow]Trained for less than the paper did: expect differences, and agreement by luck.[/]")
-    judged = verdicts(frame)
+    judged = made.judged
     selection = selection_page(choices(frame)) if command.name == "grid-search" else ""
     if selection:
         # What was chosen, rather than a line for each of two thousand configurations.
@@ -192,10 +210,10 @@ def write_out(command: Reproduce, chosen: Experiment, frame: pl.DataFrame, args:
     elif not show_tables(command.name, judged):
         # Pure exploration is a figure in the paper: ours alone, then.
         show_returns(chosen, frame)
-    write_all(frame, out)
+    tested = claims(frame)
+    write_all(frame, out, judged=judged, tested=tested)
     if selection:
         write_text(out / "choices.md", selection)
-    finished = finished_on(Store(command.store, read_only=True), frame)
-    facts = Facts(finished=finished, command=command_line("reproduce", *args))
-    path = write_report(frame, out / "report.html", facts=facts)
+    facts = Facts(finished=finished_on(made.store, frame), command=command_line("reproduce", *args))
+    path = write_report(frame, out / "report.html", facts=facts, claims=tested, judged=judged)
     console.print(f"tables and figures: {out}; report: {path}", soft_wrap=True, markup=False)

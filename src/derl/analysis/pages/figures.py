@@ -1,6 +1,6 @@
 """All figures like the paper's from a frame of results, each as PDF and PNG; what was not run is not drawn."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -8,6 +8,7 @@ import polars as pl
 from matplotlib.figure import Figure
 
 from derl.analysis.claims.divergence import main_groups
+from derl.analysis.claims.paper import Claim
 from derl.analysis.claims.sensitivity import KINDS
 from derl.analysis.figures import style
 from derl.analysis.figures.aggregates import aggregates_figure
@@ -27,6 +28,7 @@ from derl.analysis.pages.reproduction import cautioned, write_pages, write_text
 from derl.analysis.published.cautions import cautions
 from derl.analysis.published.first_runs import counted_runs
 from derl.analysis.published.ours import DRAWN
+from derl.analysis.published.verdicts import Verdict
 from derl.envs.registry import PAPER_TASKS
 from derl.experiments.builtin import experiment
 from derl.experiments.cases import Case
@@ -70,13 +72,21 @@ def write_figures(frame: pl.DataFrame | Results, folder: Path | str, *, evaluati
     return [*paths, write_text(Path(folder) / "README.md", text)]
 
 
-def write_all(frame: pl.DataFrame | Results, folder: Path | str, *, evaluations: int = EVALUATIONS) -> list[Path]:
+def write_all(
+    frame: pl.DataFrame | Results,
+    folder: Path | str,
+    *,
+    evaluations: int = EVALUATIONS,
+    judged: Sequence[Verdict] | None = None,
+    tested: Sequence[Claim] | None = None,
+) -> list[Path]:
     """Everything about a frame of results: pages of tables, verdicts and claims, and in `figures` the figures.
 
     Only runs with at least `evaluations` evaluations are judged, and only so many of them; learning curves show all.
+    `judged` and `tested` are their verdicts and claims, if they are known already.
     """
-    results = as_results(frame)
-    pages = write_pages(results, folder, evaluations=evaluations, figures="figures/README.md")
+    results, link = as_results(frame), "figures/README.md"
+    pages = write_pages(results, folder, evaluations=evaluations, figures=link, judged=judged, tested=tested)
     return [*pages, *write_figures(results, Path(folder) / "figures", evaluations=evaluations)]
 
 

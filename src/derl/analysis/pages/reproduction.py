@@ -13,7 +13,7 @@ from derl.analysis.pages.claims import claims_page, claims_table
 from derl.analysis.pages.markdown import markdown_table
 from derl.analysis.pages.tables import LEGEND, grid_of, markdown, number, plain_row
 from derl.analysis.published.cautions import cautions
-from derl.analysis.published.counted import counted_reasons
+from derl.analysis.published.counted import counted_reasons, grounds_of
 from derl.analysis.published.explanations import STANDINGS, why
 from derl.analysis.published.runs_behind import SMALLEST, contradictions, maxima_below_averages
 from derl.analysis.published.tables import TABLES, PaperTable, table_of
@@ -54,18 +54,33 @@ BELOW = (
 
 
 def write_pages(
-    frame: pl.DataFrame | Results, folder: Path | str, *, evaluations: int = EVALUATIONS, figures: str | None = None
+    frame: pl.DataFrame | Results,
+    folder: Path | str,
+    *,
+    evaluations: int = EVALUATIONS,
+    figures: str | None = None,
+    judged: Sequence[Verdict] | None = None,
+    tested: Sequence[Claim] | None = None,
 ) -> list[Path]:
-    """Write all pages. The same results give the same pages. `figures` is the page of figures to link to."""
+    """Write all pages. The same results give the same pages. `figures` is the page of figures to link to.
+
+    `judged` and `tested` are the verdicts and claims of these results, if they are known already.
+    """
     results = as_results(frame)
-    judged = verdicts(results, evaluations=evaluations)
-    tested = claims(results, evaluations=evaluations)
-    texts = {f"{table.page}.md": page(table, judged) for table in TABLES}
-    texts["claims.md"] = claims_page(tested, improvements(results, evaluations))
+    judged = verdicts(results, evaluations=evaluations) if judged is None else judged
+    tested = claims(results, evaluations=evaluations) if tested is None else tested
+    texts = {f"{table.page}.md": page(table, judged) for table in TABLES if any_run(table, judged)}
+    if all(v.asked for v in judged):
+        texts["claims.md"] = claims_page(tested, improvements(results, evaluations))
     texts["README.md"] = index_page(results, judged, tested, figures)
     notes = cautions(results, evaluations)
     pages = [write_text(Path(folder) / name, cautioned(text, notes)) for name, text in texts.items()]
     return [*pages, *write_numbers(judged, tested, folder)]
+
+
+def any_run(table: PaperTable, judged: Iterable[Verdict]) -> bool:
+    """Whether something of a table was run: there is no page about nothing."""
+    return any(v.cell.table == table.label and v.outcome != "not run" for v in judged)
 
 
 def write_numbers(judged: Iterable[Verdict], tested: Iterable[Claim], folder: Path | str) -> list[Path]:
@@ -175,28 +190,33 @@ def index_page(results: Results, judged: Sequence[Verdict], tested: Sequence[Cla
         f"{plural(len(judged), 'published number')}: {_counts(judged)}. Ours come from {cases}. "
         f"{RULE} {luck_alone(judged)}".rstrip(),
         *([f"[All figures]({figures})"] if figures else []),
-        "## Claims",
-        "Effects are shares of the best possible return; [all tests](claims.md). The same for programs: "
-        "[verdicts](verdicts.csv), [claims](claims.csv).",
-        claims_table(overall(tested)),
+        *(_claims(tested) if all(v.asked for v in judged) else []),
         "## Tables",
+        "The same for programs: [verdicts](verdicts.csv).",
         _tables_table(judged),
         "## Commands",
         markdown_table("ll", ("command", ""), [(f"`derl reproduce {name}`", text) for name, text in texts]),
     ]
     if all(v.asked for v in judged):
-        parts += ["## Why numbers differ", _standings_table(judged), _reasons_table(judged)]
+        explained = f"What explains them: {grounds_of(judged)}."
+        parts += ["## Why numbers differ", _standings_table(judged), explained, _reasons_table(judged)]
     parts += ["## Published numbers that are not of five runs", NOT_OF_FIVE, _contradictions_table()]
     parts += ["## Published maxima below their own average", BELOW, _pairs_table()]
     return "\n\n".join(parts) + "\n"
+
+
+def _claims(tested: Sequence[Claim]) -> list[str]:
+    """What came of the paper's claims; not where training was shorter, of which it claims nothing."""
+    text = "Effects are shares of the best possible return; [all tests](claims.md), and [for programs](claims.csv)."
+    return ["## Claims", text, claims_table(overall(tested))]
 
 
 def _tables_table(judged: Sequence[Verdict]) -> str:
     rows = []
     for table in TABLES:
         there = [v for v in judged if v.cell.table == table.label]
-        link = f"[{table.title}]({table.page}.md)"
-        rows.append((link, f"`{table.experiment}`", len(there), *count_outcomes(there).values()))
+        name = f"[{table.title}]({table.page}.md)" if any_run(table, judged) else table.title
+        rows.append((name, f"`{table.experiment}`", len(there), *count_outcomes(there).values()))
     return markdown_table("llrrrr", ("table", "command", "numbers", "consistent", "differ", "not run"), rows)
 
 

@@ -124,7 +124,8 @@ def text(grid: Grid, width: int | None = None) -> str:
         lines += [""] if lines else []
         for line in table:
             lines.append("  ".join([line[0].ljust(widths[0]), *(line[i].rjust(widths[i]) for i in block)]))
-    counts = ", ".join(f"{count} {outcome}" for outcome, count in count_outcomes(grid.verdicts.values()).items())
+    found = count_outcomes(grid.verdicts.values())
+    counts = f"{found['consistent']} consistent, {found['differs']} different, {found['not run']} not run"
     return "\n".join([*(line.rstrip() for line in lines), counts])
 
 
