@@ -41,7 +41,7 @@ def test_figures_of_tasks(count):
     assert cut_off(task_grid(results, tasks, LONGEST, TITLE)) == []
     assert cut_off(family_grid(results, tasks, FAMILIES, TITLE)) == []
     assert cut_off(coverage_figure(results, tasks, EXPLORERS)) == []
-    assert cut_off(aggregates_figure(results, "DeepSea", tasks)) == []
+    assert cut_off(aggregates_figure(results, "DeepSea", tasks, evaluations=6)) == []
 
 
 def test_a_panel_with_stand_ins_and_notes():

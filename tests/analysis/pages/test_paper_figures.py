@@ -166,7 +166,7 @@ def test_normalised_returns_are_of_recipes_with_all_tasks():
     assert names_in(axes) == ["A2C", "PPO Count"]
     assert axes.get_legend().get_title().get_text() == "too few tasks: PPO RND"
     # PPO used to have no profile, because its best cannot be compared.
-    assert names_in(aggregates_figure(results, "DeepSea", tasks).axes[3]) == ["A2C", "PPO Count"]
+    assert names_in(aggregates_figure(results, "DeepSea", tasks, 6).axes[3]) == ["A2C", "PPO Count"]
 
 
 def test_where_the_best_was_not_run_another_of_its_algorithm_is_drawn():
@@ -183,11 +183,14 @@ def test_aggregates_compare_only_what_was_run_everywhere():
     del levels["ppo", "DeepSea-14"]
     results = results_of(levels)
     tasks = ["DeepSea-10", "DeepSea-14"]
-    assert list(all_scores(results, tasks)) == ["a2c", "dea2c-icm"]
-    figure = aggregates_figure(results, "DeepSea", tasks)
+    assert list(all_scores(results, tasks, 6)) == ["a2c", "dea2c-icm"]
+    figure = aggregates_figure(results, "DeepSea", tasks, 6)
     assert [axes.get_title(loc="left") for axes in figure.axes[:3]] == ["Mean", "Interquartile mean", "Optimality gap"]
     assert [label.get_text() for label in figure.axes[0].get_yticklabels()] == ["A2C", "DeA2C ICM"]
-    assert aggregates_figure(results, "DeepSea", [*tasks, "DeepSea-20"]) is None
+    assert aggregates_figure(results, "DeepSea", [*tasks, "DeepSea-20"], 6) is None
+    # As in tables and claims, a run that is not finished does not count.
+    unfinished = frame_of({Case.of("a2c", "DeepSea-10"): [[1.0] * 6] * 2, Case.of("ppo", "DeepSea-10"): [[1.0] * 3]})
+    assert [len(s["DeepSea-10"]) for s in all_scores(Results(unfinished), tasks[:1], 6).values()] == [2]
 
 
 def test_weights_need_weights():

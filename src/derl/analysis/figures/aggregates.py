@@ -17,7 +17,7 @@ from derl.analysis.measures.aggregates import (
     optimality_gap,
     performance_profile,
 )
-from derl.analysis.measures.frames import Results
+from derl.analysis.measures.frames import EVALUATIONS, Results
 from derl.analysis.measures.statistics import mean_without_nan
 from derl.experiments.cases import Case
 from derl.experiments.paper import row_name
@@ -26,26 +26,28 @@ from derl.training.recipes import TABLE_1
 MEASURES = {"Mean": mean, "Interquartile mean": iqm, "Optimality gap": optimality_gap}
 
 
-def scores_of(results: Results, recipe: str, tasks: Sequence[str]) -> Scores | None:
-    """Every run's average return, normalised, by task; None if a task has not been run."""
+def scores_of(results: Results, recipe: str, tasks: Sequence[str], evaluations: int) -> Scores | None:
+    """Every finished run's average return, normalised, by task; None if a task has none."""
     scores = {}
     for task in tasks:
-        values = results.values(Case.of(recipe, task))
+        values = results.finished(Case.of(recipe, task), evaluations=evaluations)
         if values is None:
             return None
         scores[task] = normalised(mean_without_nan(values, 1), task)
     return scores
 
 
-def all_scores(results: Results, tasks: Sequence[str]) -> dict[str, Scores]:
+def all_scores(results: Results, tasks: Sequence[str], evaluations: int = EVALUATIONS) -> dict[str, Scores]:
     """The recipes that were run in all of the tasks: others cannot be compared with them."""
-    found = {recipe: scores_of(results, recipe, tasks) for recipe in TABLE_1}
+    found = {recipe: scores_of(results, recipe, tasks, evaluations) for recipe in TABLE_1}
     return {recipe: scores for recipe, scores in found.items() if scores is not None}
 
 
-def aggregates_figure(results: Results, environment: str, tasks: Sequence[str]) -> Figure | None:
+def aggregates_figure(
+    results: Results, environment: str, tasks: Sequence[str], evaluations: int = EVALUATIONS
+) -> Figure | None:
     """Mean, interquartile mean and optimality gap of all recipes, and profiles of the best; None if there are few."""
-    scores = all_scores(results, tasks)
+    scores = all_scores(results, tasks, evaluations)
     if len(scores) < 2:
         return None
     with style.styled():

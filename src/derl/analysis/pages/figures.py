@@ -93,12 +93,12 @@ def write_all(
 def figures(results: Results, evaluations: int = EVALUATIONS) -> Iterator[Named]:
     """All figures, one after the other, of the runs that the tables count."""
     results = counted_runs(results, evaluations)
-    yield from curve_figures(results)
+    yield from curve_figures(results, evaluations)
     yield from sensitivity_figures(results, evaluations)
     yield from divergence_figures(results)
 
 
-def curve_figures(results: Results) -> Iterator[Named]:
+def curve_figures(results: Results, evaluations: int = EVALUATIONS) -> Iterator[Named]:
     """Learning curves, normalised returns, aggregates, importance weights and coverage."""
     run = {case.task for case in results.cases if not case.changes and case.recipe in TABLE_1}
     tasks = [task for task in PAPER_TASKS if task in run]
@@ -113,7 +113,8 @@ def curve_figures(results: Results) -> Iterator[Named]:
         every = family_grid(results, there, FAMILIES, caption) if there else None
         yield f"curves-{environment.lower()}-families", caption, every
         caption = f"Aggregates over {environment}"
-        yield f"aggregates-{environment.lower()}", caption, aggregates_figure(results, environment, whole)
+        aggregates = aggregates_figure(results, environment, whole, evaluations)
+        yield f"aggregates-{environment.lower()}", caption, aggregates
     caption = "Normalised evaluation returns"
     present = {name: whole for name, whole in ENVIRONMENTS.items() if run & set(whole)}
     yield "normalised", caption, normalised_figure(results, present) if present else None
