@@ -48,6 +48,20 @@ def test_a_result_shows_itself_in_one_line():
     assert repr(dataclasses.replace(result, folder=None)).endswith("3 evaluations>")
 
 
+def test_a_sweep_in_python_has_as_many_workers_as_it_is_told(tmp_path, monkeypatch):
+    asked = []
+
+    def begin(*args, **options):
+        asked.append(options["workers"])
+        raise DerlError("enough")
+
+    monkeypatch.setattr("derl.api.Sweep", begin)
+    for workers in (None, 3):
+        with pytest.raises(DerlError, match="enough"):
+            derl.sweep({"tasks": ["DeepSea-4"], "recipes": ["a2c"], "seeds": 1}, tmp_path, workers=workers)
+    assert asked == [None, 3]
+
+
 def test_a_sweep_in_python_is_run_once(tmp_path):
     """From a dictionary, a file or an object: the same runs, and what is in the store is not run again."""
     spec = {"tasks": ["DeepSea-4"], "recipes": ["a2c"], "seeds": 2, "protocol": {"episodes": 40, "evaluate_every": 20}}

@@ -3,6 +3,7 @@
 import importlib
 import json
 import os
+import queue
 import sqlite3
 import time
 
@@ -11,6 +12,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from derl.core.errors import DerlError
+from derl.core.files import try_lock
 from derl.experiments.jobs import execute, job_folder, outdated_jobs, to_data
 from derl.experiments.pool import Worker
 from derl.experiments.pruning import leftovers, prune
@@ -66,6 +68,33 @@ def test_traces_of_a_job_whose_runs_are_stored_are_removed(tmp_path):
     sweep._tidy()
     sweep._end()
     assert not folder.exists()
+
+
+def test_a_folder_with_the_description_of_another_job_is_kept(tmp_path):
+    """Somebody has put a job's traces aside, under a name of their own."""
+    job = job_of()
+    aside = begin(tmp_path, job, 0.5).rename(tmp_path / "jobs" / "before-the-change")
+    put(tmp_path, job, {0, 1})
+    sweep = Sweep(experiment(5), tmp_path, workers=1)
+    sweep._tidy()
+    sweep._end()
+    assert aside.exists()
+
+
+def test_a_worker_keeps_the_store_locked_though_the_sweep_is_gone(tmp_path):
+    lock = try_lock(tmp_path)
+    assert lock is not None
+    events: queue.Queue = queue.Queue()
+    worker = Worker(tmp_path, "any", 60.0, [], lock, events)
+    assert events.get(timeout=120) == (worker, {"ready": True})
+    # As if this process had been killed.
+    os.close(lock)
+    assert try_lock(tmp_path) is None
+    worker.stop()
+    worker.wait()
+    again = try_lock(tmp_path)
+    assert again is not None
+    os.close(again)
 
 
 def deaths(tmp_path, monkeypatch, shares):

@@ -201,6 +201,15 @@ def test_sensitivity_and_robustness():
     assert find(tests, 2, "spread over values of lambda", "DeA2C Count on DeepSea-10").outcome == "does not hold"
 
 
+def test_a_recipe_is_compared_at_the_values_that_both_have():
+    """The baseline was run at two further values, where it learns nothing."""
+    ours = sensitive_frame("dea2c-count", 0.5, 0.5)
+    ours = ours.filter(~pl.col("setting").is_in(["bonus.scale=0.01", "bonus.scale=0.1"]))
+    tests = claims(together(sensitive_frame("a2c-count", 0.0, 0.5), ours))
+    level = find(tests, 2, "average return over values of lambda", "DeA2C Count on DeepSea-10")
+    assert level.effect.value == pytest.approx(0.5 * 2 / 7, abs=0.01)
+
+
 def test_a_few_cases_do_not_make_a_whole():
     some = together(sensitive_frame("a2c-count", 0, 1), sensitive_frame("dea2c-count", 0.9, 1))
     whole = find(claims(some), 2, "spread over values of lambda", "all DeRL")

@@ -23,6 +23,14 @@ def test_runs_that_are_all_alike_never_differ():
     assert chance_of_difference(returns_of(*[0.5] * 5)) == 0
 
 
+@pytest.mark.parametrize("one", [-0.02, 0.02])
+def test_what_lies_within_the_tolerance_does_not_differ(one):
+    """One run is off by as much as the rule allows, above or below the others."""
+    assert chance_of_difference(returns_of(0.0, 0.0, 0.0, 0.0, one)) == 0
+    # Twice and five times as much, for the mean of five: what then differs is all runs against the one.
+    assert chance_of_difference(returns_of(0.0, 0.0, 0.0, 0.0, 5.1 * one)) > 0
+
+
 def test_coins():
     """Two of five runs at 1: with k of ours and m of theirs the rule decides, and both are binomial."""
     exact, binomial = 0.0, np.array([math.comb(5, k) * 0.4**k * 0.6 ** (5 - k) for k in range(6)])
