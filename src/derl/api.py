@@ -16,9 +16,10 @@ from derl.envs.base import AnyEnvironment, Environment
 from derl.experiments.builtin import find_experiment
 from derl.experiments.experiment import Experiment, from_data
 from derl.experiments.planner import results_of
+from derl.experiments.progress import SweepProgress
 from derl.experiments.remaining import finished
 from derl.experiments.store import Store
-from derl.experiments.sweep import Sweep, SweepProgress
+from derl.experiments.sweep import Sweep
 from derl.training.cache import use_compilation_cache
 from derl.training.checkpoint import load_checkpoint, read_metadata
 from derl.training.config import Config

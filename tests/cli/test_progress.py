@@ -8,7 +8,7 @@ from rich.console import Console, RenderableType
 
 from derl.cli import display, sweep
 from derl.cli.display import Progress, Shower, counted, percent, showing
-from derl.experiments.sweep import SweepProgress
+from derl.experiments.progress import SweepProgress
 
 TITLE = "DeepSea-10 dea2c-count"
 EVERYTHING = ("steps/s 466k", "episodes 12.3k", "explorer −0.15", "exploiter −0.14", "left 10:02:03", "failed 2")

@@ -15,9 +15,10 @@ from derl.core.errors import DerlError
 from derl.core.files import try_lock
 from derl.experiments.jobs import execute, job_folder, outdated_jobs, to_data
 from derl.experiments.pool import Worker
+from derl.experiments.progress import seconds_left
 from derl.experiments.pruning import leftovers, prune
 from derl.experiments.store import Store
-from derl.experiments.sweep import ATTEMPTS, Sweep, claim, seconds_left
+from derl.experiments.sweep import ATTEMPTS, Sweep, claim
 from derl.experiments.worker import place_of
 from derl.training.checkpoint import read_attached, read_metadata, save_checkpoint
 from derl.training.trainer import Interrupted

@@ -138,7 +138,7 @@ def test_the_bar_of_a_resumed_job_fills(tmp_path):
     (job,) = sweep.waiting
     half = job.steps // 2
     worker = pretended(job, job.steps, half)
-    sweep.workers, sweep.waiting, sweep._begun = [worker], [], sweep._begun - 10.0
+    sweep.workers, sweep.waiting, sweep.pace.begun = [worker], [], sweep.pace.begun - 10.0
     before = sweep.progress()
     sweep._freed(worker, {"done": job.name})
     after = sweep.progress()

@@ -36,9 +36,10 @@ from derl.experiments.builtin import EXPERIMENTS
 from derl.experiments.cases import parse_setting, setting_text
 from derl.experiments.experiment import Experiment, read_experiment
 from derl.experiments.planner import results_of
+from derl.experiments.progress import SweepProgress
 from derl.experiments.remaining import Plan, finished, make_plan
 from derl.experiments.store import Store
-from derl.experiments.sweep import Sweep, SweepProgress
+from derl.experiments.sweep import Sweep
 from derl.training.loop import ignores_lambda
 
 

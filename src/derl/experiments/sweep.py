@@ -1,6 +1,5 @@
 """A sweep: every run of an experiment that is not in the store yet, on all cores, whatever happens on the way."""
 
-import dataclasses
 import os
 import queue
 import shutil
@@ -17,7 +16,8 @@ from derl.experiments.jobs import check_jobs, entry_of, halves, job_folder, set_
 from derl.experiments.machine import accelerator, enough_room, quiet_cores, try_writing
 from derl.experiments.planner import Job
 from derl.experiments.pool import Event, Worker, check_modules
-from derl.experiments.remaining import COMPILE_SECONDS, make_plan
+from derl.experiments.progress import Pace, SweepProgress
+from derl.experiments.remaining import make_plan
 from derl.experiments.store import Store
 from derl.training.signals import stopped_by_signals
 from derl.training.trainer import Interrupted
@@ -26,26 +26,6 @@ ATTEMPTS = 3
 """How often a job is tried when its worker dies under it."""
 PATIENCE = 20.0
 """For how many seconds a sweep waits for a store that another one, or what is left of it, is using."""
-
-
-@dataclasses.dataclass(frozen=True)
-class SweepProgress:
-    """How far a sweep is."""
-
-    runs: int
-    """In the whole experiment."""
-    done: int
-    found: int
-    """Of those done, how many were in the store from before."""
-    failed: int
-    running: tuple[str, ...]
-    """What the workers are at."""
-    steps: int
-    total_steps: int
-    """Of the jobs that were left; what earlier sittings did of them counts."""
-    steps_per_second: float
-    """Of this sitting."""
-    seconds_left: float
 
 
 class Sweep:
@@ -88,13 +68,11 @@ class Sweep:
         self.idle_deaths = 0
         self.unsaved = ""
         self.failed: dict[str, str] = {}
-        self.finished = 0
+        self.pace = Pace(self.plan)
         self.events: queue.Queue[Event] = queue.Queue()
         self.workers: list[Worker] = []
         self._stop = threading.Event()
-        self._steps_done, self._steps_here, self._begun, self._shown = 0, 0, time.monotonic(), 0.0
-        self._trained, self._worth = 0.0, 0.0
-        self._total_steps = sum(job.steps for job in self.plan.jobs)
+        self._shown = 0.0
 
     def run(self) -> dict[str, str]:
         """Run everything that is left; the value is what failed, with the reason. Ctrl-C raises `Interrupted`."""
@@ -116,7 +94,7 @@ class Sweep:
 
     def _farewell(self) -> str:
         """What is said of a sweep that was stopped, when all workers have ended and it is known what they saved."""
-        done = f"interrupted with {self.plan.found + self.finished} of {self.plan.runs} runs done"
+        done = f"interrupted with {self.plan.found + self.pace.finished} of {self.plan.runs} runs done"
         if self.unsaved:
             return f"{done}; what was trained since the last checkpoint is lost: {self.unsaved}"
         return f"{done}, all saved; continue with the same command"
@@ -152,7 +130,7 @@ class Sweep:
         """A worker has begun, or ended its job well or badly: it takes the next one."""
         job = worker.job
         if "done" in message and job is not None:
-            self._count(worker, job)
+            self.pace.count(worker, job)
         elif "error" in message and job is not None:
             # If nothing can be written the next job would fail as well, and what is saved of this one is worth keeping.
             require(not message.get("unsaved"), f"{message['error']}; the same command continues from here")
@@ -161,14 +139,6 @@ class Sweep:
             self.idle_deaths = 0
         worker.free()
         self._next()
-
-    def _count(self, worker: Worker, job: Job) -> None:
-        """A job is done: its runs are in the store."""
-        self.finished += len(self.plan.new(job))
-        self._steps_done += job.steps
-        self._steps_here += job.steps - worker.begun_at
-        self._trained += worker.seconds
-        self._worth += job.seconds - worker.skipped
 
     def _next(self) -> None:
         """Give every worker that has nothing to do the next job."""
@@ -211,7 +181,7 @@ class Sweep:
             require(self.idle_deaths < ATTEMPTS, f"worker processes die before they begin: {words}")
         elif self.store.keys() >= {member.key for member in job.members}:
             # It died when all was done, before it could say so.
-            self._count(worker, job)
+            self.pace.count(worker, job)
         else:
             # Who gets further each time is not to blame: somebody else kills it.
             tries, reached = self.attempts.get(job.name, (0, 0.0))
@@ -234,36 +204,7 @@ class Sweep:
 
     def progress(self) -> SweepProgress:
         """How far it is."""
-        steps = self._steps_done + sum(worker.steps for worker in self.workers)
-        # What earlier sittings did of a job says nothing about how fast this one is.
-        here = self._steps_here + sum(worker.steps - worker.begun_at for worker in self.workers)
-        return SweepProgress(
-            runs=self.plan.runs,
-            done=self.plan.found + self.finished,
-            found=self.plan.found,
-            failed=len(self.failed),
-            running=tuple(w.job.title for w in self.workers if w.job is not None),
-            steps=steps,
-            total_steps=self._total_steps,
-            steps_per_second=here / max(time.monotonic() - self._begun, 1e-9),
-            seconds_left=self._seconds_left(),
-        )
-
-    def _seconds_left(self) -> float:
-        """Expected seconds, not steps, tell how much is left: a step of PPO is not a step of A2C."""
-        busy = [worker for worker in self.workers if worker.job is not None]
-        rest = [*(worker.left for worker in busy), *(self.plan.left(job) for job in self.waiting)]
-        trained = self._trained + sum(worker.seconds for worker in busy)
-        worth = self._worth + sum(w.job.seconds - w.left - w.skipped for w in busy if w.job is not None)
-        compiling = COMPILE_SECONDS * (self._to_compile() / self.plan.workers + any(not w.seconds for w in busy))
-        return compiling + seconds_left(rest, self.plan.workers, trained, worth)
-
-    def _to_compile(self) -> int:
-        """How many programs no worker has been given yet."""
-        programs = self.plan.programs
-        waiting = {programs[job.name] for job in self.waiting if job.name in programs}
-        left = {job.name for job in self.waiting}
-        return len(waiting - {program for name, program in programs.items() if name not in left})
+        return self.pace.progress(self.workers, self.waiting, len(self.failed))
 
     def _end(self) -> None:
         """Have all workers save and end."""
@@ -277,24 +218,12 @@ class Sweep:
                 self.unsaved = message["error"]
             elif message is not None and "done" in message and worker.job is not None:
                 # It ended while the sweep did.
-                self._count(worker, worker.job)
+                self.pace.count(worker, worker.job)
                 worker.job = None
         if not self.unsaved and any(worker.job is not None and not worker.saved for worker in self.workers):
             self.unsaved = "a worker process did not end by itself"
         os.close(self._lock)
         self.store.close()
-
-
-def seconds_left(rest: Sequence[float], workers: int, trained: float, worth: float) -> float:
-    """How long jobs take that were expected to take `rest`: as long as the longest, or all of them shared out.
-
-    So far workers have trained for so many seconds what was expected to take `worth`; before they have done much of
-    it, what was expected is the better guess.
-    """
-    if not rest:
-        return 0.0
-    slower = trained / worth if worth > 0.02 * (worth + sum(rest)) else 1.0
-    return slower * max(max(rest), sum(rest) / workers)
 
 
 def claim(path: Path, patience: float = PATIENCE, tell: Callable[[str], None] = lambda text: None) -> int:
