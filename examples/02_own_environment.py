@@ -90,6 +90,7 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=60_000, help="training steps, over all parallel environments")
     steps = parser.parse_args().steps
 
+    derl.check_env(KeyDoor(5))
     # Episodes differ in length, so the budget and the time between evaluations are in steps. The bonus's weight was
     # picked among 0.03, 0.1, 0.3 and 1 (three seeds each): with 0.3 all seeds found the way soonest.
     result = derl.train(

@@ -63,8 +63,10 @@ def main() -> None:
 
     import gymnax  # pyright: ignore[reportMissingImports]
 
+    env = Gymnax(*gymnax.make(arguments.task))
+    derl.check_env(env)
     result = derl.train(
-        Gymnax(*gymnax.make(arguments.task)),
+        env,
         "ppo",
         bonus=derl.RND(scale=0.01),
         seeds=2,

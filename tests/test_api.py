@@ -6,6 +6,7 @@ import importlib
 import numpy as np
 import pytest
 from analysis.trained import tiny_run
+from envs.broken import BROKEN
 from polars.testing import assert_frame_equal
 
 import derl
@@ -38,6 +39,16 @@ def test_seeds_may_come_as_text_or_out_of_an_array():
     assert plain_seeds(np.int64(2)) == [0, 1]  # pyright: ignore[reportArgumentType]
     assert plain_seeds("3-5,9") == [3, 4, 5, 9]
     assert plain_seeds(np.array([3, 7])) == [3, 7]  # pyright: ignore[reportArgumentType]
+
+
+def test_an_environment_object_is_tried_out_before_anything_is_made_of_it(tmp_path):
+    env, message = BROKEN["too long"]
+    with pytest.raises(DerlError, match=message):
+        derl.train(env, "a2c", out=tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+    config = derl.configure(env, "a2c")
+    with pytest.raises(DerlError, match=message):
+        derl.train(config)
 
 
 def test_a_result_shows_itself_in_one_line():

@@ -7,7 +7,7 @@ from derl.api import configure, load, resume, sweep, train
 from derl.bonuses import ICM, RIDE, RND, Bonus, Count, HashCount, NoBonus, register_bonus
 from derl.core.errors import DerlError
 from derl.core.types import Box, Discrete, Rollout, Spec
-from derl.envs import PAPER_TASKS, DeepSea, Environment, Hallway, Step, make, register
+from derl.envs import PAPER_TASKS, DeepSea, Environment, Hallway, Step, check_env, make, register
 from derl.training.algorithm import Decoupling
 from derl.training.config import Config, Protocol
 from derl.training.recipes import RECIPES, TABLE_1, recipe
@@ -45,6 +45,7 @@ __all__ = [
     "Spec",
     "Step",
     "__version__",
+    "check_env",
     "configure",
     "load",
     "make",

@@ -13,6 +13,7 @@ from derl.analysis.runs.result import Result
 from derl.bonuses.base import AnyBonus
 from derl.core.errors import DerlError, require
 from derl.envs.base import AnyEnvironment, Environment
+from derl.envs.trial import check_env
 from derl.experiments.builtin import find_experiment
 from derl.experiments.experiment import Experiment, from_data
 from derl.experiments.planner import results_of
@@ -31,6 +32,8 @@ from derl.training.seeds import count_seeds, seeds_named
 from derl.training.trainer import Progress, Trainer, check_runs
 
 DEFAULT_RECIPE = "derl"
+CHECKED_STEPS = 200
+"""Of an environment object before it is trained on: with them a check takes less than a second for small tasks."""
 
 
 def configure(
@@ -110,12 +113,15 @@ def train(
     `task` is a name such as "DeepSea-10", an `Environment`, or a whole `Config`. `seeds` is how many (0, 1, ...) or
     which, as a list or as text ("3,7,10-19"). `vary` maps settings to values: `{"bonus.scale": [0.1, 1, 10]}`. With
     `out`, results and a checkpoint are kept in that folder and `derl.resume` can continue after an interruption; with
-    `tensorboard` also TensorBoard files. Everything else is passed to `configure`.
+    `tensorboard` also TensorBoard files. Everything else is passed to `configure`. An `Environment` is tried out first
+    (see `check_env`).
     """
     config = configure(task, recipe, **settings)
     chosen, values = plain_seeds(seeds), plain_values(vary or {})
     runs = expand(config, chosen, values)
     check_neighbours(runs)
+    if config.env is not None:
+        check_env(config.env, CHECKED_STEPS)
     folder = None if out is None else RunFolder(out)
     trainer = Trainer(
         runs,

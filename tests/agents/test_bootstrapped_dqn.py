@@ -84,18 +84,39 @@ def test_a_step_is_for_a_network_with_the_given_probability(probability, learns)
     assert np.array(jax.tree.leaves(changed)).any(0).tolist() == [learns] * 3
 
 
-def test_which_steps_are_whose_is_drawn_for_each_network(monkeypatch):
+@pytest.fixture
+def masks(monkeypatch):
+    """Those of all gradient steps: which network may learn from which step of the batch."""
+    found, loss = [], BootstrappedDQN.ensemble_loss
+
+    def noted(self, network, state, batch, mask):
+        found.append(np.asarray(mask))
+        return loss(self, network, state, batch, mask)
+
+    monkeypatch.setattr(BootstrappedDQN, "ensemble_loss", noted)
+    return found
+
+
+def test_a_remembered_step_always_belongs_to_the_same_networks(masks):
+    """However often it is drawn, and wherever in a batch: otherwise all would learn from all steps in time."""
+    agent = dataclasses.replace(AGENT, mask_probability=0.5, batch_size=16)
+    state = agent.observe(agent.init(KEY, SPEC, 2, 4), jnp.asarray(0), Experience(random_rollout(0)))
+    owners = {}
+    for key in jax.random.split(KEY, 2):
+        index, _ = agent.draw(state, key, jnp.asarray(0))
+        agent.gradient_step(state, key, jnp.asarray(0), None)
+        for i, column in zip(index.tolist(), masks[-1].T.tolist(), strict=True):
+            owners.setdefault(i, []).append(tuple(column))
+    # Eight steps are in memory, so that nearly all of them were drawn with both keys.
+    assert len(owners) >= 6
+    assert all(len(set(columns)) == 1 for columns in owners.values())
+    assert len({columns[0] for columns in owners.values()}) > 1
+
+
+def test_which_steps_are_whose_is_drawn_for_each_network(masks):
     """One draw for all of them would make an ensemble of equals."""
     agent = dataclasses.replace(AGENT, mask_probability=0.5)
     state = agent.observe(agent.init(KEY, SPEC, 2, 4), jnp.asarray(0), Experience(random_rollout(0)))
-    masks = []
-    loss = type(agent).ensemble_loss
-
-    def noted(self, network, state, batch, mask):
-        masks.append(np.asarray(mask))
-        return loss(self, network, state, batch, mask)
-
-    monkeypatch.setattr(type(agent), "ensemble_loss", noted)
     agent.gradient_step(state, KEY, jnp.asarray(0), None)
     (mask,) = masks
     assert mask.shape == (3, agent.batch_size)

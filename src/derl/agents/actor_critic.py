@@ -97,6 +97,9 @@ class ActorCriticAgent(Agent[ActorCriticState]):
     def greedy(self, state: ActorCriticState, obs: Array) -> Int[Array, "*b"]:
         return jnp.argmax(state.network.actor(obs), axis=-1)
 
+    def value(self, state: ActorCriticState, obs: Array) -> Float[Array, "*b"]:
+        return state.network.value(obs)
+
     def successor_values(
         self, network: ActorCritic, spec: Spec, rollout: Rollout, v_t: Float[Array, "T E"]
     ) -> Float[Array, "T E"]:

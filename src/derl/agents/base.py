@@ -21,6 +21,7 @@ from derl.core.checks import (
     require_share,
     require_widths,
 )
+from derl.core.errors import DerlError
 from derl.core.networks import Activation
 from derl.core.optimiser import clipped_adam
 from derl.core.types import Rollout, Spec
@@ -158,6 +159,11 @@ class Agent(eqx.Module, Generic[State]):
     @abc.abstractmethod
     def greedy(self, state: State, obs: Shaped[Array, "*b_obs"]) -> Int[Array, "*b"]:
         """The most valued action."""
+
+    def value(self, state: State, obs: Shaped[Array, "*b_obs"]) -> Float[Array, "*values"]:
+        """V(s), or Q(s, .) with an axis for actions: what the agent expects to earn of the reward it learns from."""
+        kind = type(self).__name__
+        raise DerlError(f"{kind} does not say what states are worth: an agent does with a method value(state, obs)")
 
     def observe(self, state: State, clock: Clock, experience: Experience) -> State:
         """Take a fresh rollout into memory, for agents that have one."""

@@ -88,6 +88,9 @@ class BootstrappedDQN(DQN):
     def greedy(self, state: DQNState, obs: Array) -> Int[Array, "*b"]:
         return jnp.argmax(self.values(state.extra, state.learner.network, obs).mean(0), axis=-1)
 
+    def value(self, state: DQNState, obs: Array) -> Float[Array, "*b A"]:
+        return self.values(state.extra, state.learner.network, obs).mean(0)
+
     def ensemble_loss(
         self, networks: Any, state: DQNState, batch: Memory, mask: Bool[Array, "K B"]
     ) -> tuple[Float[Array, ""], Metrics]:

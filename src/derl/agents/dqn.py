@@ -118,6 +118,9 @@ class DQN(Agent[DQNState]):
     def greedy(self, state: DQNState, obs: Array) -> Int[Array, "*b"]:
         return jnp.argmax(state.learner.network(obs), axis=-1)
 
+    def value(self, state: DQNState, obs: Array) -> Float[Array, "*b A"]:
+        return state.learner.network(obs)
+
     def target_values(
         self, learner: Learner, reward: Array, discount: Array, bootstrap_obs: Array, optimism: Array | None = None
     ) -> Float[Array, "*b"]:

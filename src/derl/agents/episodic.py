@@ -88,6 +88,9 @@ class EpisodicA2C(ActorCriticAgent):
     def greedy(self, state: EpisodicState, obs: Array) -> Int[Array, "*b"]:  # pyright: ignore
         return jnp.argmax(state.learner.acting.actor(obs), axis=-1)
 
+    def value(self, state: EpisodicState, obs: Array) -> Float[Array, "*b"]:  # pyright: ignore
+        return state.learner.acting.value(obs)
+
     def observe(self, state: EpisodicState, clock: Clock, experience: Experience) -> EpisodicState:  # pyright: ignore
         rollout, log_mu = experience.rollout, experience.behaviour
         if log_mu is None:

@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, Shaped
 
-from derl.agents.base import Clock
+from derl.agents.base import AnyAgent, Clock
 from derl.core.errors import UnknownNameError
 from derl.core.running import Moments
 from derl.envs.base import AnyEnvironment
@@ -19,6 +19,7 @@ from derl.training.state import RunState
 
 Seat = Literal["exploiter", "explorer"]
 Act = Callable[[PRNGKeyArray, Shaped[Array, "*obs"]], Int[Array, ""]]
+Look = Callable[[Shaped[Array, "*b_obs"]], Float[Array, "*b_out"]]
 
 
 class Episode(NamedTuple):
@@ -59,24 +60,48 @@ def policy_of(algorithm: Algorithm, state: RunState, clock: Clock, seat: Seat, g
 
     Beside an exploiter, an explorer's greedy action is what it would explore next; alone, what it has learnt is best.
     """
-    if seat not in get_args(Seat):
-        raise UnknownNameError("seat", seat, get_args(Seat))
+    agent, learnt = seated(algorithm, state, seat)
     explores = seat == "explorer" and algorithm.exploiter is not None
-    exploits = seat == "exploiter" and algorithm.exploiter is not None
-    agent, learnt = (algorithm.exploiter, state.exploiter) if exploits else (algorithm.explorer, state.explorer)
-    assert agent is not None
+    sampled_from = logits_of(algorithm, state, clock, seat)
 
     def act(key, obs):
+        if not greedy:
+            logits = sampled_from(obs)
+            return sample_actions(logits, jax.random.gumbel(key, logits.shape))
         seen = encode(algorithm, state.obs_moments, obs)
-        if greedy and explores:
-            return jnp.argmax(agent.preferences(learnt, seen, clock), axis=-1)
-        if greedy:
-            return agent.greedy(learnt, seen)
-        # What an exploiter samples from is its settled policy; an explorer's schedule is part of how it acts.
-        logits = agent.settled_log_probs(learnt, seen) if exploits else agent.logits(learnt, seen, clock)
-        return sample_actions(logits, jax.random.gumbel(key, logits.shape))
+        return jnp.argmax(agent.preferences(learnt, seen, clock), axis=-1) if explores else agent.greedy(learnt, seen)
 
     return act
+
+
+def logits_of(algorithm: Algorithm, state: RunState, clock: Clock, seat: Seat) -> Look:
+    """What the policy in a seat samples from, as log-probabilities up to a constant, from raw observations.
+
+    Of an exploiter it is its settled policy; an explorer's schedule is part of how it acts.
+    """
+    agent, learnt = seated(algorithm, state, seat)
+    settled = seat == "exploiter" and algorithm.exploiter is not None
+
+    def logits(obs):
+        seen = encode(algorithm, state.obs_moments, obs)
+        return agent.settled_log_probs(learnt, seen) if settled else agent.logits(learnt, seen, clock)
+
+    return logits
+
+
+def values_of(algorithm: Algorithm, state: RunState, seat: Seat) -> Look:
+    """What the agent in a seat expects to earn, from raw observations: see `Agent.value`."""
+    agent, learnt = seated(algorithm, state, seat)
+    return lambda obs: agent.value(learnt, encode(algorithm, state.obs_moments, obs))
+
+
+def seated(algorithm: Algorithm, state: RunState, seat: Seat) -> tuple[AnyAgent, Any]:
+    """The agent in a seat and what it has learnt. A baseline's explorer is in both."""
+    if seat not in get_args(Seat):
+        raise UnknownNameError("seat", seat, get_args(Seat))
+    if seat == "exploiter" and algorithm.exploiter is not None:
+        return algorithm.exploiter, state.exploiter
+    return algorithm.explorer, state.explorer
 
 
 def evaluate(

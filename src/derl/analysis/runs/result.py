@@ -18,7 +18,7 @@ from derl.envs.base import AnyEnvironment
 from derl.training.algorithm import Algorithm
 from derl.training.checkpoint import save_checkpoint
 from derl.training.config import Config, require_episodes
-from derl.training.evaluation import Episode, Seat, play_episode, policy_of
+from derl.training.evaluation import Episode, Seat, logits_of, play_episode, policy_of, values_of
 from derl.training.folder import RunFolder
 from derl.training.members import Run, expand, fingerprint
 from derl.training.population import Population
@@ -34,6 +34,9 @@ class Policy:
         # Made once, so that each is compiled once however often it is asked; by whether it is deterministic.
         self._acts = {greedy: jax.jit(act) for greedy, act in acts.items()}
         self._plays = {greedy: jax.jit(partial(play_episode, algorithm.env, act)) for greedy, act in acts.items()}
+        logits, values = logits_of(algorithm, state, jnp.asarray(clock), seat), values_of(algorithm, state, seat)
+        self._probabilities = jax.jit(lambda obs: jax.nn.softmax(logits(obs)))
+        self._values = jax.jit(values)
         self._key = jax.random.key(0)
 
     @property
@@ -50,6 +53,19 @@ class Policy:
         self._key, key = jax.random.split(self._key)
         action = np.asarray(self._acts[deterministic](key, jnp.asarray(obs)))
         return int(action) if action.ndim == 0 else action
+
+    def probabilities(self, obs: Any) -> np.ndarray:
+        """The probability of each action, for an observation or each of a batch: what samples are drawn with."""
+        return np.asarray(self._probabilities(self._parse(np.asarray(obs))))
+
+    def values(self, obs: Any) -> Any:
+        """What the agent expects to earn from an observation on, or from each of a batch.
+
+        It is the discounted sum of the reward that it learns from: the explorer's has the bonus in it, and is
+        normalised where rewards are. An actor-critic gives one number, a Q-network one for each action.
+        """
+        values = np.asarray(self._values(self._parse(np.asarray(obs))))
+        return float(values) if values.ndim == 0 else values
 
     def _parse(self, obs: np.ndarray) -> np.ndarray:
         space = self.env.spec.observation
