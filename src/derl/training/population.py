@@ -14,6 +14,7 @@ from jaxtyping import Array, Float, Int
 
 from derl.core.running import Moments
 from derl.training.algorithm import Algorithm
+from derl.training.contracts import EXPLORERS
 from derl.training.evaluation import evaluate
 from derl.training.loop import init_run, metric_names, step_run
 from derl.training.state import RunState
@@ -110,15 +111,19 @@ class Population:
         return eqx.tree_at(lambda s: (s.totals, s.collector.finished), state, zeros), metrics
 
 
+UPDATES = ("updated", f"{EXPLORERS}updated")
+"""How often the exploiter and the explorer learnt (see `learn_if`): not results, but what theirs are divided by."""
+
+
 def means(totals: dict[str, np.ndarray], iterations: int) -> dict[str, np.ndarray]:
     """The mean of each metric: an agent's over its updates, the others over iterations."""
     result = {}
     for name, total in totals.items():
-        updated = "explorer_updated" if name.startswith("explorer_") else "updated"
+        updated = UPDATES[name.startswith(EXPLORERS)]
         agents = name != "bonus" and updated in totals
         with np.errstate(invalid="ignore", divide="ignore"):
             result[name] = total / (totals[updated] if agents else max(iterations, 1))
-    return {name: mean for name, mean in result.items() if not name.endswith("updated")}
+    return {name: mean for name, mean in result.items() if name not in UPDATES}
 
 
 QUICKLY_COMPILED = {"xla_backend_optimization_level": 1}
