@@ -16,13 +16,9 @@ from derl.core.running import Moments
 from derl.training.algorithm import Algorithm
 from derl.training.contracts import EXPLORERS
 from derl.training.evaluation import evaluate
+from derl.training.leaves import as_leaves, explain_tracing
 from derl.training.loop import init_run, metric_names, step_run
 from derl.training.state import RunState
-
-
-def as_leaves(tree: Any) -> Any:
-    """Python numbers as arrays, so that they are traced rather than compiled in."""
-    return jax.tree.map(lambda x: jnp.asarray(x, jnp.float32) if isinstance(x, float | int) else x, tree)
 
 
 def alike(algorithms: Sequence[Algorithm]) -> list[Algorithm]:
@@ -51,7 +47,11 @@ class Population:
         if like is not None and like.structure == self.structure:
             self.metric_names = like.metric_names
         else:
-            self.metric_names = metric_names(jax.tree.map(lambda x: x[0], self.algorithm))
+            try:
+                self.metric_names = metric_names(jax.tree.map(lambda x: x[0], self.algorithm))
+            except (TypeError, IndexError) as error:
+                explain_tracing(error, algorithms[0])
+                raise
 
     @property
     def structure(self) -> Any:
