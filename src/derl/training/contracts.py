@@ -33,6 +33,17 @@ def check_metrics(names: Iterable[str], taken: Iterable[str], exploits: bool = F
         require(own, f"an exploiter's metric called {name!r} would be taken for the explorer's; call it otherwise")
 
 
+def check_jax() -> None:
+    """Raise if JAX is set to compute otherwise than everything here expects."""
+    require(not jax.config.jax_enable_x64, "derl computes with 32 bits: unset JAX_ENABLE_X64 (jax_enable_x64)")
+    kind = jax.config.jax_default_prng_impl
+    require(
+        kind == "threefry2x32",
+        f"derl draws its random numbers with threefry2x32, not {kind}: unset JAX_DEFAULT_PRNG_IMPL "
+        "(jax_default_prng_impl)",
+    )
+
+
 def batch_of(spec: Spec, obs: Shaped[Array, "*b_obs"]) -> tuple[int, ...]:
     """The leading axes of observations."""
     return obs.shape[: obs.ndim - len(shape_of(spec.observation))]

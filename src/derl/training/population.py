@@ -14,7 +14,7 @@ from jaxtyping import Array, Float, Int
 
 from derl.core.running import Moments
 from derl.training.algorithm import Algorithm
-from derl.training.contracts import EXPLORERS
+from derl.training.contracts import EXPLORERS, check_jax
 from derl.training.evaluation import evaluate
 from derl.training.leaves import as_leaves, explain_tracing
 from derl.training.loop import init_run, metric_names, step_run
@@ -41,6 +41,7 @@ class Population:
     """A stack of runs and the compiled functions that move it on. One population runs on one core."""
 
     def __init__(self, algorithms: Sequence[Algorithm], seeds: Sequence[int], like: "Population | None" = None):
+        check_jax()
         self.algorithm = stack(algorithms)
         self.seeds = np.asarray(seeds, np.uint32)
         # To find the names the program is traced, a quarter of a second: one population of a structure knows for all.
