@@ -3,6 +3,7 @@
 import dataclasses
 from functools import reduce
 
+import numpy as np
 import pytest
 
 import derl
@@ -253,6 +254,23 @@ def test_what_would_have_no_effect_or_a_wrong_one_is_refused():
         with pytest.raises(DerlError, match=message):
             broken.check()
     own.with_value("decoupling.alpha_exploiter", 0.1).check()
+
+
+def test_numbers_may_come_out_of_arrays():
+    config = derl.configure(
+        "DeepSea-4",
+        "dedqn-count",
+        protocol__episodes=np.int64(400),
+        bonus__scale=np.float32(0.5),
+        num_envs=np.int32(2),
+        exploiter__prioritised=np.bool_(True),
+        exploiter__hidden=[np.int64(8)],
+    )
+    found = (config.protocol.episodes, config.bonus.scale, config.num_envs, config.exploiter.prioritised)
+    assert [(type(value), value) for value in found] == [(int, 400), (float, 0.5), (int, 2), (bool, True)]
+    assert [type(width) for width in config.exploiter.hidden] == [int]
+    with pytest.raises(DerlError, match="takes a whole number"):
+        config.with_value("protocol.episodes", np.float64(2.5))
 
 
 @pytest.mark.parametrize(
