@@ -273,6 +273,13 @@ def test_numbers_may_come_out_of_arrays():
         config.with_value("protocol.episodes", np.float64(2.5))
 
 
+def test_a_memory_of_episodes_has_room_for_one():
+    config = derl.configure("DeepSea-4", "dea2c-count", exploiter="episodic-a2c", exploiter__capacity=16)
+    config.check()
+    with pytest.raises(DerlError, match=r"EpisodicA2C: capacity 15 has no room for an episode .* have 16 steps; raise"):
+        config.with_value("exploiter.capacity", 15).check()
+
+
 @pytest.mark.parametrize(
     ("path", "value", "near"),
     [

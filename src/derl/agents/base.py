@@ -89,6 +89,8 @@ class Agent(eqx.Module, Generic[State]):
     """Whether `learn` heeds a constraint."""
     needs_behaviour: ClassVar[bool] = True
     """Whether learning depends on which policy acted (Q-learning from single steps does not)."""
+    curious: ClassVar[bool] = False
+    """Whether it explores even where nothing is rewarded."""
     uses_rollout: ClassVar[bool] = True
     """Whether `learn` learns from the experience given (rather than from a memory filled by `observe`)."""
 

@@ -57,6 +57,7 @@ class BootstrappedDQN(DQN):
 
     version: ClassVar[int] = 2
     tabulates: ClassVar[bool] = True
+    curious: ClassVar[bool] = True
     constrainable: ClassVar[bool] = False
 
     @property

@@ -39,6 +39,7 @@ class OptimisticDQN(DQN):
 
     version: ClassVar[int] = 2
     tabulates: ClassVar[bool] = True
+    curious: ClassVar[bool] = True
 
     @property
     def untried(self) -> AnyOptimism:
