@@ -81,7 +81,8 @@ class Agent(eqx.Module, Generic[State]):
     updates_per_rollout: int = eqx.field(default=1, static=True)
     """How many times the agent learns after each rollout."""
     updates_per_step: float = eqx.field(default=0.0, static=True)
-    """How many times it learns for each step of the rollout, over all environments (0: see `updates_per_rollout`)."""
+    """How many times it learns for each step of the rollout, over all environments, rounded to a whole number for the
+    rollout (0: see `updates_per_rollout`)."""
 
     tabulates: ClassVar[bool] = False
     """Whether to evaluate each state once and look batches up; pays off when batches outnumber the states."""
