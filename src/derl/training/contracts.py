@@ -35,8 +35,8 @@ def check_metrics(names: Iterable[str], taken: Iterable[str], exploits: bool = F
 
 def check_jax() -> None:
     """Raise if JAX is set to compute otherwise than everything here expects."""
-    require(not jax.config.jax_enable_x64, "derl computes with 32 bits: unset JAX_ENABLE_X64 (jax_enable_x64)")
-    kind = jax.config.jax_default_prng_impl
+    wide, kind = (getattr(jax.config, name) for name in ("jax_enable_x64", "jax_default_prng_impl"))
+    require(not wide, "derl computes with 32 bits: unset JAX_ENABLE_X64 (jax_enable_x64)")
     require(
         kind == "threefry2x32",
         f"derl draws its random numbers with threefry2x32, not {kind}: unset JAX_DEFAULT_PRNG_IMPL "
