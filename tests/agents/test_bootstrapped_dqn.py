@@ -115,7 +115,7 @@ def test_a_remembered_step_always_belongs_to_the_same_networks(masks):
 
 def test_which_steps_are_whose_is_drawn_for_each_network(masks):
     """One draw for all of them would make an ensemble of equals."""
-    agent = dataclasses.replace(AGENT, mask_probability=0.5)
+    agent = dataclasses.replace(AGENT, mask_probability=0.5, batch_size=16)
     state = agent.observe(agent.init(KEY, SPEC, 2, 4), jnp.asarray(0), Experience(random_rollout(0)))
     agent.gradient_step(state, KEY, jnp.asarray(0), None)
     (mask,) = masks
@@ -123,6 +123,27 @@ def test_which_steps_are_whose_is_drawn_for_each_network(masks):
     # Of the steps in memory about half are each network's.
     assert 0.1 < mask.mean() < 0.9
     assert all((mask[i] != mask[j]).any() for i, j in ((0, 1), (0, 2), (1, 2)))
+
+
+def test_who_acts_says_nothing_about_whose_a_step_is(monkeypatch):
+    """The head of rollout 3 was drawn from the key that made the mask of step 3."""
+    agent = dataclasses.replace(AGENT, mask_probability=0.5)
+    state = agent.observe(agent.init(KEY, SPEC, 2, 4), jnp.asarray(0), Experience(random_rollout(0)))
+    folded = []
+    fold_in = jax.random.fold_in
+
+    def noted(key, number):
+        if not isinstance(number, jax.core.Tracer):
+            folded.append((jax.random.key_data(key).tolist(), int(number)))
+        return fold_in(key, number)
+
+    monkeypatch.setattr(jax.random, "fold_in", noted)
+    agent.preferences(state, BATCH.obs, jnp.asarray(3))
+    agent.gradient_step(state, KEY, jnp.asarray(0), None)
+    own = jax.random.key_data(state.extra.key).tolist()
+    # Masks are drawn from keys folded from another one, which no clock can give.
+    (acting, masks) = (number for key, number in folded if key == own)
+    assert (acting, masks) == (3, 2**31)
 
 
 def test_it_learns_from_memory_and_leaves_its_priors_alone():

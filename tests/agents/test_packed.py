@@ -1,5 +1,7 @@
 """PPO's packed networks: the same numbers as the plain ones, and rows without a sample move as Adam moves them."""
 
+import dataclasses
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -51,6 +53,26 @@ def plain_learn(agent: PPO, state: ActorCriticState, key, spec: Spec, data: Expe
         network, opt_state, _ = apply_gradient(agent.optimiser, state.network, state.opt_state, gradient)
         state = ActorCriticState(network, opt_state)
     return state
+
+
+class Sighted(PPO):
+    """Its loss looks at what was observed, and at both outputs of the network alone."""
+
+    def loss(self, network, batch, constraint):
+        total, metrics = super().loss(network, batch, constraint)
+        late = batch.obs > STATES // 2
+        return total + (late * network.value(batch.obs) + network.log_probs(batch.obs)[:, 0]).mean(), metrics
+
+
+def test_a_loss_of_ones_own_is_given_observations():
+    """PPO's own is given places among the visited states, where there are more states than samples."""
+    plain, spec, state = learner(Discrete(STATES), (8,))
+    agent = Sighted(**{field.name: getattr(plain, field.name) for field in dataclasses.fields(plain)})
+    data, key = experience(Discrete(STATES), 2), jax.random.key(3)
+    learnt, _ = agent.learn(state, key, spec, jnp.asarray(0), data)
+    expected = plain_learn(agent, state, key, spec, data)
+    for a, b in zip(jax.tree.leaves(learnt.network), jax.tree.leaves(expected.network), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-6)
 
 
 @pytest.mark.parametrize("space", SPACES, ids=["many states", "few states", "vectors"])

@@ -1,5 +1,9 @@
 """Runs whose numbers cease to be finite are said to have failed by every command that shows them."""
 
+from types import SimpleNamespace
+from typing import Any, cast
+
+import polars as pl
 import pytest
 from rich.console import Console
 
@@ -33,6 +37,19 @@ def test_whoever_watches_or_plots_a_failed_run_is_told(folder, capsys, tmp_path)
     assert FAILED in capsys.readouterr().out
     plot.main([str(folder), "--out", str(tmp_path)])
     assert FAILED in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("broken", "ending"), [({"kl": float("inf")}, "at step 7, which began with kl"), ({}, "at step 7")]
+)
+def test_the_metrics_that_broke_first_are_named(broken, ending, capsys):
+    """Before everything else has broken too: then the list would be that of all metrics."""
+    whole = {"run": 0, "return": 1.0, "return_std": 0.0, "failed_at_step": None, "kl": 0.1, "entropy": 0.2}
+    failed = whole | {"return": float("nan"), "return_std": float("nan"), "failed_at_step": 7} | broken
+    later = failed | dict.fromkeys(("kl", "entropy"), float("nan"))
+    result = SimpleNamespace(frame=pl.DataFrame([whole, failed, later]), failed=[0], runs=[SimpleNamespace(seed=3)])
+    display.tell_failures(cast(Any, result))
+    assert capsys.readouterr().out.strip() == f"run 0 (seed 3) failed: its numbers were no longer finite {ending}"
 
 
 def test_a_sweep_says_how_many_runs_failed(tmp_path, capsys, monkeypatch):

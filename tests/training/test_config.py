@@ -3,6 +3,7 @@
 import dataclasses
 from functools import reduce
 
+import numpy as np
 import pytest
 
 import derl
@@ -253,6 +254,62 @@ def test_what_would_have_no_effect_or_a_wrong_one_is_refused():
         with pytest.raises(DerlError, match=message):
             broken.check()
     own.with_value("decoupling.alpha_exploiter", 0.1).check()
+
+
+@pytest.mark.parametrize(
+    ("name", "changes", "words"),
+    [
+        ("dedqn-count", {}, "memory of exploiter DQN keeps observations as they were normalised"),
+        ("dea2c-count", {"exploiter": "episodic-a2c"}, "memory of exploiter EpisodicA2C keeps"),
+        ("a2c-count", {"explorer": "dqn"}, "memory of explorer DQN keeps observations as .*no-normalise-observations"),
+        ("dea2c-count", {"decoupling__replay_segments": 4}, "replay_segments keeps observations as they were normal"),
+    ],
+)
+def test_what_is_remembered_is_not_normalised(name, changes, words):
+    """It would stay as the statistics of its day made it, and the networks see what today's make."""
+    config = derl.configure("DeepSea-4", name, **changes)
+    config.check(shapes=False)
+    with pytest.raises(DerlError, match=words):
+        config.with_value("normalise_observations", True).check(shapes=False)
+    recipe("dea2c-count", "DeepSea-4").with_value("normalise_observations", True).check(shapes=False)
+
+
+def test_updates_that_round_to_none_are_refused():
+    """One is made at least: 0.01 for each of 20 steps would have been 0.05 in silence."""
+    config = recipe("dedqn-count", "DeepSea-4")
+    with pytest.raises(
+        DerlError, match=r"exploiter.updates_per_step 0.01 is no whole update for 20 .*decoupling.period"
+    ):
+        config.with_value("exploiter.updates_per_step", 0.01).check(shapes=False)
+    slow = config.with_value("exploiter.updates_per_step", 0.01).with_value("decoupling.period", 5)
+    slow.check(shapes=False)
+    config.with_value("exploiter.updates_per_step", 0.04).check(shapes=False)
+    with pytest.raises(DerlError, match=r"explorer.updates_per_step 0.01 is no whole update.*use longer rollouts$"):
+        slow.with_value("explorer.updates_per_step", 0.01).check(shapes=False)
+
+
+def test_numbers_may_come_out_of_arrays():
+    config = derl.configure(
+        "DeepSea-4",
+        "dedqn-count",
+        protocol__episodes=np.int64(400),
+        bonus__scale=np.float32(0.5),
+        num_envs=np.int32(2),
+        exploiter__prioritised=np.bool_(True),
+        exploiter__hidden=[np.int64(8)],
+    )
+    found = (config.protocol.episodes, config.bonus.scale, config.num_envs, config.exploiter.prioritised)
+    assert [(type(value), value) for value in found] == [(int, 400), (float, 0.5), (int, 2), (bool, True)]
+    assert [type(width) for width in config.exploiter.hidden] == [int]
+    with pytest.raises(DerlError, match="takes a whole number"):
+        config.with_value("protocol.episodes", np.float64(2.5))
+
+
+def test_a_memory_of_episodes_has_room_for_one():
+    config = derl.configure("DeepSea-4", "dea2c-count", exploiter="episodic-a2c", exploiter__capacity=16)
+    config.check()
+    with pytest.raises(DerlError, match=r"EpisodicA2C: capacity 15 has no room for an episode .* have 16 steps; raise"):
+        config.with_value("exploiter.capacity", 15).check()
 
 
 @pytest.mark.parametrize(

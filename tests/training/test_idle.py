@@ -47,6 +47,13 @@ IDLE = [
     ("a2c-ride", {}, "bonus.key_bits", 2, "can be counted as they are"),
     ("a2c-count", {"explorer_reward": "intrinsic"}, "normalise_rewards", True, "nobody learns from extrinsic"),
     ("a2c", {}, "bonus.normalise", "rms", "as there is no bonus"),
+    (
+        "dedqn-count",
+        {},
+        "decoupling.denominator",
+        "updated",
+        "but a metric, for an exploiter that learns from a mem",
+    ),
 ]
 
 
@@ -61,9 +68,13 @@ def test_a_setting_that_does_nothing_is_refused(recipe, settings, path, value, w
         config.with_value(path, value).check(shapes=False)
 
 
+NOT_TO_THE_BIT = {("a2c-count", "bonus.capped"), ("dedqn-count", "decoupling.denominator")}
+"""One rounds, the other changes a metric."""
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("recipe", "settings", "path", "value"), [case[:4] for case in IDLE if case[2] != "bonus.capped"]
+    ("recipe", "settings", "path", "value"), [case[:4] for case in IDLE if (case[0], case[2]) not in NOT_TO_THE_BIT]
 )
 def test_what_is_said_to_do_nothing_does_nothing(recipe, settings, path, value):
     """Not a bit of a run's state differs, whatever the value. (No protocol's: what it decides is no state.)"""
@@ -80,6 +91,48 @@ def test_a_cap_at_1_does_nothing_but_round_where_no_bonus_is_above_1():
     for kind, increment in product((derl.Count, derl.HashCount), (1.0, 2.5)):
         capped, free = (kind(increment=increment, capped=cap).reward(visits) for cap in (True, False))
         np.testing.assert_allclose(capped, free, rtol=1e-6)
+
+
+INTRINSIC = {"explorer_reward": "intrinsic"}
+NOTHING = "leaves the explorer nothing to learn from"
+
+
+@pytest.mark.parametrize(
+    ("recipe", "settings", "words"),
+    [
+        ("a2c", INTRINSIC, f"^explorer_reward intrinsic {NOTHING}, as there is no bonus"),
+        ("a2c-count", INTRINSIC | {"bonus__scale": 0.0}, f"^bonus.scale 0 {NOTHING}"),
+        ("a2c-count", INTRINSIC | {"bonus__scale": 0.0, "bonus__normalise": "rms"}, f"^bonus.scale 0 {NOTHING}"),
+    ],
+)
+def test_an_explorer_is_rewarded_for_something(recipe, settings, words):
+    with pytest.raises(DerlError, match=words):
+        small(recipe, settings).check(shapes=False)
+
+
+@pytest.mark.parametrize(
+    ("recipe", "settings"),
+    [
+        ("a2c-count", INTRINSIC),
+        ("a2c-count", {"bonus__scale": 0.0}),
+        # Divided by its own size, whatever lambda is.
+        ("a2c-count", INTRINSIC | {"bonus__scale": 0.0, "bonus__normalise": "recent"}),
+        # Optimism and random priors explore without any reward.
+        ("derl", {"bonus__scale": 0.0, "bonus__normalise": "none"}),
+        ("bootdqn", INTRINSIC),
+        # What the recipe says is nobody's choice.
+        ("derl", {"bonus": "none", "explorer": "a2c", "decoupling__mixture": 0.0}),
+    ],
+)
+def test_what_drives_an_explorer_is_not_missed(recipe, settings):
+    assert small(recipe, settings).check(shapes=False)
+
+
+def test_a_weight_that_is_varied_from_0_on_is_not_refused():
+    config = small("a2c-count", INTRINSIC)
+    assert len(expand(config, [0], {"bonus.scale": [0.0, 1.0]})) == 2
+    with pytest.raises(DerlError, match=NOTHING):
+        expand(config, [0], {"bonus.scale": [0.0]})
 
 
 def state_of(config):

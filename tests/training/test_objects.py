@@ -12,10 +12,12 @@ import numpy as np
 import pytest
 
 import derl
+from derl.bonuses import NoBonus
 from derl.cli.main import main
 from derl.cli.returns import is_published
 from derl.core.errors import DerlError
 from derl.envs import DeepSea, Environment, Hallway
+from derl.training.folder import RunFolder
 from derl.training.objects import described, loaded_class, made_again
 
 MODULE = '''
@@ -55,6 +57,33 @@ def test_an_environment_is_made_again_as_it_was(env):
     steps = [e.step(jax.random.key(0), e.reset(jax.random.key(1))[0], jnp.asarray(1)) for e in (again, env)]
     for a, b in zip(*map(jax.tree.leaves, steps), strict=True):
         np.testing.assert_array_equal(a, b)
+
+
+class Weighted(NoBonus):
+    """A bonus with an array, and perhaps with something that has no text."""
+
+    weights: jax.Array = eqx.field(default_factory=lambda: jnp.asarray([[1, 2], [3, 4]]))
+    rule: object = eqx.field(default=None, static=True)
+
+
+def test_a_part_with_an_array_is_read_as_it_was_written(tmp_path):
+    weights = jnp.asarray([[0.1, 2.0, 1e-30]])
+    config = derl.configure("DeepSea-4", "a2c", bonus=Weighted(weights=weights))
+    folder = RunFolder(tmp_path / "run")
+    folder.create(config, [0], {}, 1)
+    folder.unlock()
+    again = folder.open()[0].bonus
+    assert (type(again), again.weights.dtype) == (Weighted, weights.dtype)
+    np.testing.assert_array_equal(again.weights, weights)
+    assert isinstance(folder.open()[0].explorer.learning_rate, float)
+
+
+def test_a_part_that_has_no_text_leaves_no_folder(tmp_path):
+    config = derl.configure("DeepSea-4", "a2c", bonus=Weighted(rule=print))
+    words = "^bonus.rule is of the kind builtin_function_or_method, which a run folder and a store cannot hold; numbers"
+    with pytest.raises(DerlError, match=words):
+        RunFolder(tmp_path / "run").create(config, [0], {}, 1)
+    assert not (tmp_path / "run").exists()
 
 
 def test_what_cannot_be_written_down_or_found_is_not_made():

@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from derl.core.errors import DerlError
 from derl.training.checkpoint import flatten, to_numpy
 from derl.training.population import Population, _init, advance_population
 from derl.training.recipes import recipe
@@ -45,6 +46,23 @@ def test_a_run_does_not_depend_on_its_neighbours():
     assert np.isfinite(member(a, 1)["collector/episode_return"]).all()
     weights = "explorer/network/actor/weights/1"
     assert not np.array_equal(member(a, 1)[weights], member(b, 1)[weights])
+
+
+@pytest.mark.parametrize(
+    ("setting", "value", "words"),
+    [
+        ("jax_enable_x64", True, "32 bits: unset JAX_ENABLE_X64"),
+        ("jax_default_prng_impl", "rbg", "threefry2x32, not rbg: unset JAX_DEFAULT_PRNG_IMPL"),
+    ],
+)
+def test_jax_computes_as_everything_here_expects(setting, value, words):
+    before, algorithm = getattr(jax.config, setting), CONFIG.algorithm()
+    try:
+        jax.config.update(setting, value)
+        with pytest.raises(DerlError, match=words):
+            Population([algorithm], [0])
+    finally:
+        jax.config.update(setting, before)
 
 
 def test_pieces_and_evaluations_leave_no_trace():

@@ -82,7 +82,8 @@ class Agent(eqx.Module, Generic[State]):
     updates_per_rollout: int = eqx.field(default=1, static=True)
     """How many times the agent learns after each rollout."""
     updates_per_step: float = eqx.field(default=0.0, static=True)
-    """How many times it learns for each step of the rollout, over all environments (0: see `updates_per_rollout`)."""
+    """How many times it learns for each step of the rollout, over all environments, rounded to a whole number for the
+    rollout (0: see `updates_per_rollout`)."""
 
     tabulates: ClassVar[bool] = False
     """Whether to evaluate each state once and look batches up; pays off when batches outnumber the states."""
@@ -90,6 +91,8 @@ class Agent(eqx.Module, Generic[State]):
     """Whether `learn` heeds a constraint."""
     needs_behaviour: ClassVar[bool] = True
     """Whether learning depends on which policy acted (Q-learning from single steps does not)."""
+    curious: ClassVar[bool] = False
+    """Whether it explores even where nothing is rewarded."""
     uses_rollout: ClassVar[bool] = True
     """Whether `learn` learns from the experience given (rather than from a memory filled by `observe`)."""
 

@@ -16,6 +16,9 @@ from derl.core.errors import require
 from derl.core.optimiser import apply_gradient, move_towards
 from derl.core.types import Spec
 
+MASKS = 2**31
+"""What the key of the masks is folded with. No clock counts so far; who acts is drawn from keys folded with clocks."""
+
 
 class Ensemble(eqx.Module):
     """Q_k = f_k + beta p_k for K networks f_k that learn and K random ones p_k, the priors, that never do."""
@@ -54,6 +57,7 @@ class BootstrappedDQN(DQN):
 
     version: ClassVar[int] = 2
     tabulates: ClassVar[bool] = True
+    curious: ClassVar[bool] = True
     constrainable: ClassVar[bool] = False
 
     @property
@@ -112,7 +116,8 @@ class BootstrappedDQN(DQN):
         batch = jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:])[index], state.replay.data)
         batch = self.refresh(state, batch, bonus)
         # Which steps are whose follows from their place in memory, which spares keeping it.
-        draws = jax.vmap(lambda i: jax.random.uniform(jax.random.fold_in(state.extra.key, i), (self.heads,)))(index)
+        masks = jax.random.fold_in(state.extra.key, MASKS)
+        draws = jax.vmap(lambda i: jax.random.uniform(jax.random.fold_in(masks, i), (self.heads,)))(index)
         mask = jnp.less(draws.T, self.mask_probability)
         learner = state.learner
         gradient, metrics = eqx.filter_grad(self.ensemble_loss, has_aux=True)(learner.network, state, batch, mask)

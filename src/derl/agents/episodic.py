@@ -15,6 +15,7 @@ from derl.agents.divergences import constrained_loss
 from derl.agents.episodes import EpisodeReplay, Episodes
 from derl.agents.returns import importance_ratio, select
 from derl.core.checks import require_at_least, require_positive, require_share
+from derl.core.errors import require
 from derl.core.optimiser import apply_gradient, move_towards
 from derl.core.types import Spec
 
@@ -79,6 +80,12 @@ class EpisodicA2C(ActorCriticAgent):
     def init(self, key: PRNGKeyArray, spec: Spec, num_envs: int, rollout_length: int) -> EpisodicState:  # pyright: ignore
         fresh = super().init(key, spec, num_envs, rollout_length)
         average = jax.tree.map(jnp.copy, fresh.network) if self.averaged else None
+        room = spec.max_episode_steps * num_envs
+        require(
+            self.capacity >= room,
+            f"{type(self).__name__}: capacity {self.capacity} has no room for an episode of each environment: together "
+            f"they can have {room} steps; raise capacity",
+        )
         replay = EpisodeReplay.init(spec, num_envs, self.capacity, rollout_length)
         return EpisodicState(EpisodicLearner(fresh.network, average, fresh.opt_state), replay)
 

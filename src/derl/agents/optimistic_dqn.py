@@ -39,6 +39,7 @@ class OptimisticDQN(DQN):
 
     version: ClassVar[int] = 2
     tabulates: ClassVar[bool] = True
+    curious: ClassVar[bool] = True
 
     @property
     def untried(self) -> AnyOptimism:
@@ -51,6 +52,9 @@ class OptimisticDQN(DQN):
 
     def init(self, key: PRNGKeyArray, spec: Spec, num_envs: int, rollout_length: int) -> DQNState:
         state = super().init(key, spec, num_envs, rollout_length)
+        # To be a key of its own with the next ENGINE: fold_in(key, 1) is split(key, 3)[1], of which the network's
+        # second layer is made. It does no harm: counts draw nothing, the planes of a hash meet observations and never
+        # what that layer reads, and a distilled network's weights are drawn from keys split off once more.
         untried = self.untried.init(jax.random.fold_in(key, 1), spec)
         return eqx.tree_at(lambda s: s.extra, state, untried, is_leaf=lambda x: x is None)
 

@@ -47,6 +47,14 @@ class PackedActorCritic(eqx.Module):
         )
         return jax.nn.log_softmax(logits), value[:, 0]
 
+    def log_probs(self, obs: Shaped[Array, " b *obs"]) -> Float[Array, "b A"]:
+        """log pi(. | s)."""
+        return self.policy_and_value(obs)[0]
+
+    def value(self, obs: Shaped[Array, " b *obs"]) -> Float[Array, " b"]:
+        """V(s)."""
+        return self.policy_and_value(obs)[1]
+
 
 def pack(network: ActorCritic, rows: Int[Array, " n"] | None) -> PackedActorCritic:
     """Both networks side by side; with `rows`, only these of the first layer."""

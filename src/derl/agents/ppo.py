@@ -79,7 +79,12 @@ class PPO(ActorCriticAgent):
     def loss(
         self, network: ActorCritic | PackedActorCritic, batch: Minibatch, constraint
     ) -> tuple[Float[Array, ""], Metrics]:
-        """Clipped policy loss + value loss - entropy bonus + divergence constraint, on one minibatch."""
+        """Clipped policy loss + value loss - entropy bonus + divergence constraint, on one minibatch.
+
+        The network has `policy_and_value`, `log_probs` and `value` of a batch of observations. In gradient steps it is
+        packed, and here `batch.obs` may be places among the visited states it was packed with. Where a subclass
+        overrides this method they are always observations.
+        """
         log_pi, v = network.policy_and_value(batch.obs)
         ratio = importance_ratio(select(log_pi, batch.action), batch.log_mu)
         squared = (
@@ -127,7 +132,9 @@ class PPO(ActorCriticAgent):
     ) -> tuple[ActorCriticState, Metrics]:
         batch, metrics = self.samples(state.network, spec, experience)
         rows, position = None, batch.obs
-        if worth_leaving_idle(batch.obs, spec.observation.size, self.gradient_steps):
+        # A loss of somebody's own may look at what was observed, so it is not given places instead.
+        own = type(self).loss is not PPO.loss
+        if not own and worth_leaving_idle(batch.obs, spec.observation.size, self.gradient_steps):
             rows, position = visited(batch.obs, spec.observation.size)
         minibatches = self.minibatch_sequence(key, batch._replace(obs=position))
 

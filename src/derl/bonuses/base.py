@@ -7,7 +7,7 @@ import equinox as eqx
 from jaxtyping import Array, Float, Int, PRNGKeyArray, Shaped
 
 from derl.bonuses.normalise import Normalise
-from derl.core.checks import check_choices, require_at_least
+from derl.core.checks import check_choices, require_at_least, require_shape
 from derl.core.errors import DerlError
 from derl.core.types import Rollout, Spec
 
@@ -86,7 +86,9 @@ class CurrentBonus(eqx.Module):
     def __call__(
         self, obs: Shaped[Array, "*b_obs"], action: Int[Array, "*b"], next_obs: Shaped[Array, "*b_obs"]
     ) -> Float[Array, "*b"]:
-        return self.weight * self.bonus.current(self.state, obs, action, next_obs)
+        now = self.bonus.current(self.state, obs, action, next_obs)
+        require_shape(self.bonus, "current", "rewards", now, action.shape, "one for each remembered step")
+        return self.weight * now
 
 
 AnyBonus = Bonus[Any]

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
+import polars as pl
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.live import Live
 from rich.measure import Measurement
@@ -106,7 +107,21 @@ def tell_failures(result: Result, runs: Iterable[int] | None = None) -> None:
         step = result.frame.filter(run=run)["failed_at_step"].drop_nulls()[0]
         seed = result.runs[run].seed
         text = f"run {run} (seed {seed}) failed: its numbers were no longer finite at step {step:,}"
+        names = first_to_break(result.frame.filter(run=run))
+        if 0 < len(names) <= FEW:
+            text += f", which began with {', '.join(names)}"
         console.print(f"[red]{text}[/]", soft_wrap=True)
+
+
+FEW = 3
+"""So many metrics say where a failure began; of more, everything had broken by the next evaluation."""
+
+
+def first_to_break(rows: pl.DataFrame) -> list[str]:
+    """The metrics of a failed run that are not finite in the first evaluation after its failure."""
+    row = rows.filter(pl.col("failed_at_step").is_not_null()).row(0, named=True)
+    others = ("return", "return_std", "explorer_return")
+    return [k for k, v in row.items() if isinstance(v, float) and not math.isfinite(v) and k not in others]
 
 
 def value(x: float) -> str:

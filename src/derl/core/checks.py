@@ -38,6 +38,12 @@ def require_widths(settings: Any, *fields: str) -> None:
     _require_each(settings, fields, lambda value: all(width >= 1 for width in value), "layer widths of at least 1")
 
 
+def require_shape(part: Any, method: str, what: str, given: Any, wanted: tuple[int, ...], reason: str) -> None:
+    """What a method of a part gives has the wanted shape. Asked while a program is traced."""
+    shape = tuple(getattr(given, "shape", ()))
+    require(shape == wanted, f"{type(part).__name__}.{method} gives {what} of shape {shape}, not {wanted}: {reason}")
+
+
 def check_choices(settings: Any) -> None:
     """Every field of a dataclass that is typed as one of a few literals is one of them."""
     for field in dataclasses.fields(settings):

@@ -28,6 +28,10 @@ MOST_ROLLOUTS = 1_000
 """That an exploiter learns from at once: each is a part of the program."""
 
 
+NORMALISED = "by other statistics than today's; turn normalise_observations off (--no-normalise-observations)"
+"""Why what is remembered cannot be normalised observations, and what to do."""
+
+
 def require_episodes(episodes: int, name: str) -> None:
     """Raise unless an evaluation can be of so many episodes."""
     require(1 <= episodes <= MOST_EPISODES, f"{name} must be from 1 to {MOST_EPISODES:,}, not {episodes}")
@@ -190,10 +194,33 @@ class Config:
             not (self.explorer.recomputes and self.normalise_observations),
             "an explorer that recomputes its bonus needs observations as they are: turn normalise_observations off",
         )
+        for seat, agent in (("explorer", self.explorer), ("exploiter", self.exploiter)):
+            if agent is not None:
+                self._check_agent(seat, agent)
+        require(
+            not (decoupling.replay_segments and self.normalise_observations),
+            f"Decoupling: replay_segments keeps observations as they were normalised when they were seen: {NORMALISED}",
+        )
         require(
             self.env is None or not self.env_options,
             f"{self.task} is an environment object: give it its options where you make it, not as env_options",
         )
+
+    def _check_agent(self, seat: str, agent: AnyAgent) -> None:
+        """Raise if an agent makes no sense in its seat, with data as they come here."""
+        require(
+            not (agent.remembered_steps and self.normalise_observations),
+            f"the memory of {seat} {type(agent).__name__} keeps observations as they were normalised when they were "
+            f"seen: {NORMALISED}",
+        )
+        if agent.updates_per_step:
+            steps = self.algorithm().steps_per_iteration * (self.decoupling.period if seat == "exploiter" else 1)
+            seldom = "longer rollouts, or decoupling.period" if seat == "exploiter" else "longer rollouts"
+            require(
+                round(agent.updates_per_step * steps) >= 1,
+                f"{seat}.updates_per_step {agent.updates_per_step:g} is no whole update for {steps} steps, and one "
+                f"at least is made whenever it learns: to learn more seldom use {seldom}",
+            )
 
     def algorithm(self) -> Algorithm:
         """The compiled loop's view of this configuration."""

@@ -45,6 +45,15 @@ class RunFolder:
         self, config: Config, seeds: Sequence[int], vary: Mapping[str, Sequence[float]], group_size: int
     ) -> None:
         """Make the folder, claim it, and write down what will run. Refuses one that already holds something."""
+        # What cannot be written down must not leave an empty folder behind.
+        data = {
+            "derl": code_version(),
+            "versions": versions_of(config),
+            "seeds": list(seeds),
+            "vary": {k: list(v) for k, v in vary.items()},
+            "group_size": group_size,
+            "config": json.loads(to_json(config)),
+        } | ({} if config.env is None else {"env": described(config.env)})
         try:
             self.path.mkdir(parents=True, exist_ok=True)
             taken = any(child.name != LOCK for child in self.path.iterdir())
@@ -54,14 +63,6 @@ class RunFolder:
         holds_run = (self.path / CONFIG).exists()
         hint = f"continue it with 'derl resume {self.path}', or choose another" if holds_run else "choose another"
         require(not taken, f"{self.path} is not empty: {hint} with --out")
-        data = {
-            "derl": code_version(),
-            "versions": versions_of(config),
-            "seeds": list(seeds),
-            "vary": {k: list(v) for k, v in vary.items()},
-            "group_size": group_size,
-            "config": json.loads(to_json(config)),
-        } | ({} if config.env is None else {"env": described(config.env)})
         self.lock()
         try:
             write_atomically(self.path / CONFIG, json.dumps(data, indent=2).encode())

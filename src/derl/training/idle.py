@@ -33,7 +33,23 @@ def idle_settings(config: Any) -> dict[str, dict[str, str]]:
         found["protocol"] = found["protocol"] | {"evaluation_statistics": "without normalise_observations"}
     if isinstance(config.bonus, NoBonus):
         found["explorer"]["recompute_bonus"] = "as there is no bonus"
+    if not alone and not config.exploiter.uses_rollout:
+        found["decoupling"]["denominator"] = "but a metric, for an exploiter that learns from a memory"
     return found
+
+
+def useless_settings(config: Any) -> dict[tuple[str, str], str]:
+    """Settings that leave the explorer nothing to learn from, each with what to say about it."""
+    if config.explorer_reward != "intrinsic" or config.explorer.curious:
+        return {}
+    nothing = "leaves the explorer nothing to learn from"
+    if isinstance(config.bonus, NoBonus):
+        remedy = "choose a bonus (another bonus_kind), or leave it at both"
+        return {("", "explorer_reward"): f"explorer_reward intrinsic {nothing}, as there is no bonus; {remedy}"}
+    if config.bonus.scale or config.bonus.normalise == "recent":
+        return {}
+    remedy = "raise it, or set explorer_reward to both"
+    return {("bonus", "scale"): f"bonus.scale 0 {nothing}, with explorer_reward intrinsic; {remedy}"}
 
 
 def seen_by_bonus(config: Any) -> Spec:
@@ -54,17 +70,21 @@ def role_of(config: Any, seat: str) -> Role:
 
 
 def check_idle(configs: Sequence[Any]) -> None:
-    """Raise if somebody chose a value that changes nothing in any of these configurations."""
+    """Raise if somebody chose a value that changes nothing, or leaves nothing to learn, in all these configurations."""
     refused: dict[tuple[str, str], str] = {}
     at_work: set[tuple[str, str]] = set()
     for config in configs:
+        useless = useless_settings(config)
         for name, reasons in idle_settings(config).items():
             part = getattr(config, name) if name else config
             for field in [] if part is None else settings_of(part):
                 place = (name, field.name)
-                if field.name not in reasons:
+                if field.name not in reasons and place not in useless:
                     at_work.add(place)
                 elif is_chosen(config, name, field):
+                    if place in useless:
+                        refused[place] = useless[place]
+                        continue
                     path = f"{name}.{field.name}" if name else field.name
                     before = value_before(config, name, field)
                     refused[place] = f"{path} changes nothing {reasons[field.name]}; leave it at {before}"

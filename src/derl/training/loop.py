@@ -5,7 +5,7 @@
 """
 
 import dataclasses
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -17,9 +17,10 @@ from jaxtyping import Array, Float, PRNGKeyArray, Shaped
 from derl.agents.base import AnyAgent, Clock, Constraint, Experience, Metrics, learn_if
 from derl.bonuses.base import AnyBonus, CurrentBonus
 from derl.bonuses.normalise import normalise, running_size
-from derl.core.errors import DerlError
+from derl.core.checks import require_shape
 from derl.core.running import Moments
 from derl.core.types import Discrete, Rollout, Spec
+from derl.training import contracts
 from derl.training.algorithm import Algorithm
 from derl.training.collection import collect
 from derl.training.segments import out_of_order, sequences
@@ -75,7 +76,7 @@ def iterate(algorithm: Algorithm, state: RunState, clock: Clock) -> tuple[RunSta
         algorithm.env, policy, state.collector, act_key, env_key, algorithm.rollout_length
     )
     state, seen = take_in(algorithm, state, rollout)
-    bonus_state, r_i = algorithm.bonus.step(state.bonus, seen if algorithm.normalised_bonus else rollout)
+    bonus_state, r_i = bonus_of_rollout(algorithm, state, seen if algorithm.normalised_bonus else rollout)
     bonus_scale, r_i = normalise(
         algorithm.bonus.normalise, state.bonus_scale, r_i, rollout.done, algorithm.explorer.gamma
     )
@@ -85,12 +86,21 @@ def iterate(algorithm: Algorithm, state: RunState, clock: Clock) -> tuple[RunSta
     exploit = Experience(seen, log_mu)
     keys = jax.random.split(learn_key)
     state, explorer_metrics = update_explorer(algorithm, state, keys[0], clock, explore)
-    metrics |= {f"explorer_{name}": value for name, value in explorer_metrics.items()}
+    metrics |= {f"{contracts.EXPLORERS}{name}": value for name, value in explorer_metrics.items()}
     if algorithm.exploiter is not None:
         state, exploiter_metrics = update_exploiter(algorithm, state, keys[1], clock, exploit)
-        check_metrics(exploiter_metrics, metrics)
+        contracts.check_metrics(exploiter_metrics, metrics, exploits=True)
         metrics |= exploiter_metrics
     return state, metrics
+
+
+def bonus_of_rollout(algorithm: Algorithm, state: RunState, rollout: Rollout) -> tuple[Any, Float[Array, "T E"]]:
+    """The bonus's state after a rollout, and what each of its steps is rewarded with."""
+    bonus = algorithm.bonus
+    bonus_state, r_i = bonus.step(state.bonus, rollout)
+    contracts.check_state(bonus, "step", state.bonus, bonus_state)
+    require_shape(bonus, "step", "rewards", r_i, rollout.reward.shape, "one for each step and environment")
+    return bonus_state, r_i
 
 
 def behaviour(
@@ -103,12 +113,22 @@ def behaviour(
     """Who acts: the explorer, or in the episodes of a mixture both, on the sum of what each prefers."""
     explorer, exploiter, decoupling = algorithm.explorer, algorithm.exploiter, algorithm.decoupling
     if not algorithm.mixes or exploiter is None or mixture_draw is None:
-        return explorer.logits(state.explorer, obs, clock)
+        logits = explorer.logits(state.explorer, obs, clock)
+        contracts.check_policy(explorer, "logits", logits, algorithm.agent_spec, obs)
+        return logits
     wanted = explorer.preferences(state.explorer, obs, clock)
-    advice = jnp.maximum(exploiter.settled_log_probs(state.exploiter, obs), decoupling.mixture_floor)
+    contracts.check_policy(explorer, "preferences", wanted, algorithm.agent_spec, obs)
+    advice = jnp.maximum(settled(algorithm, exploiter, state.exploiter, obs), decoupling.mixture_floor)
     both = (mixture_draw < decoupling.mixture)[:, None]
     wanted = jnp.where(both, advice + decoupling.mixture_weight * wanted, wanted)
     return explorer.act_on(state.explorer, wanted, clock)
+
+
+def settled(algorithm: Algorithm, agent: AnyAgent, learnt: Any, obs: Shaped[Array, "*b_obs"]) -> Float[Array, "*b A"]:
+    """An exploiter's policy on some observations."""
+    log_pi = agent.settled_log_probs(learnt, obs)
+    contracts.check_policy(agent, "settled_log_probs", log_pi, algorithm.agent_spec, obs)
+    return log_pi
 
 
 def to_explore(
@@ -163,10 +183,15 @@ def learn_repeatedly(
 ) -> tuple[Any, Metrics]:
     """Let an agent learn as often as it wants to after so many new steps, each time from data drawn anew."""
     updates = agent.updates(steps)
+
+    def learn(state, key):
+        learnt, metrics = agent.learn(state, key, spec, clock, draw(key))
+        contracts.check_learnt(agent, state, learnt, metrics)
+        return learnt, metrics
+
     if updates == 1:
-        return agent.learn(state, key, spec, clock, draw(key))
-    keys = jax.random.split(key, updates)
-    state, metrics = jax.lax.scan(lambda s, k: agent.learn(s, k, spec, clock, draw(k)), state, keys)
+        return learn(state, key)
+    state, metrics = jax.lax.scan(learn, state, jax.random.split(key, updates))
     return state, jax.tree.map(lambda m: m.mean(0), metrics)
 
 
@@ -176,10 +201,11 @@ def update_explorer(
     """The explorer learns from its own rollout, with the combined reward."""
     explorer = algorithm.explorer
     if algorithm.explorer_constrained and algorithm.exploiter is not None:
-        exploiting = algorithm.exploiter.settled_log_probs(state.exploiter, experience.rollout.obs)
+        exploiting = settled(algorithm, algorithm.exploiter, state.exploiter, experience.rollout.obs)
         near = constraint(algorithm, algorithm.decoupling.alpha_explorer, exploiting)
         experience = dataclasses.replace(experience, constraint=near)
     learnt = explorer.observe(state.explorer, clock, experience)
+    contracts.check_state(explorer, "observe", state.explorer, learnt)
     spec = algorithm.agent_spec
     steps = algorithm.steps_per_iteration
     learnt, metrics = learn_repeatedly(explorer, learnt, key, spec, clock, steps, lambda _: experience)
@@ -192,9 +218,9 @@ def update_exploiter(
     """The exploiter learns from the explorer's rollouts, with the extrinsic reward, every T_Dec rollouts."""
     exploiter, decoupling = algorithm.exploiter, algorithm.decoupling
     assert exploiter is not None
-    state = eqx.tree_at(
-        lambda s: s.exploiter, state, exploiter.observe(state.exploiter, clock, experience), is_leaf=lambda x: x is None
-    )
+    seen = exploiter.observe(state.exploiter, clock, experience)
+    contracts.check_state(exploiter, "observe", state.exploiter, seen)
+    state = eqx.tree_at(lambda s: s.exploiter, state, seen, is_leaf=lambda x: x is None)
     state, experience = gather_data(algorithm, state, clock, experience)
     if decoupling.denominator == "updated":
         # Only now: what is kept is kept with the policy that acted, for the updated one never produced these steps.
@@ -248,22 +274,24 @@ def step_run(algorithm: Algorithm, state: RunState, clock: Clock) -> RunState:
     return eqx.tree_at(lambda s: (s.totals, s.failed_at), state, (state.totals + values, failed_at))
 
 
-RESERVED = ("run", "seed", "evaluation", "steps", "episodes", "return", "return_std", "failed_at", "failed_at_step")
-RESERVED += ("explorer_return", "coverage")
-"""Columns of results that are nobody's metrics."""
-
-
-def check_metrics(names: Iterable[str], taken: Iterable[str]) -> None:
-    """Raise if an agent or a bonus calls a metric as something else in the results is called."""
-    for name in sorted({*names} & {*taken}):
-        raise DerlError(f"a metric called {name!r} would hide the results' own column of that name; call it otherwise")
-
-
 def metric_names(algorithm: Algorithm) -> tuple[str, ...]:
     """The metrics an iteration gives, in the order of a run's totals."""
-    shapes = jax.eval_shape(lambda: iterate(algorithm, blank_run(algorithm, jax.random.key(0)), jnp.asarray(0)))
-    check_metrics(shapes[1], RESERVED)
-    return tuple(sorted(shapes[1]))
+    # The numbers of the parts as inputs, as in the program itself: what takes one for structure shows here.
+    metrics = eqx.filter_eval_shape(first_iteration, algorithm)
+    contracts.check_metrics(metrics, contracts.RESERVED)
+    return tuple(sorted(metrics))
+
+
+def first_iteration(algorithm: Algorithm) -> Metrics:
+    """The metrics of a run's first iteration, traced to see what they are and whether the parts do as they should."""
+    contracts.check_environment(algorithm.env)
+    state = blank_run(algorithm, jax.random.key(0))
+    obs = encode(algorithm, state.obs_moments, state.collector.obs)
+    for agent, learnt in ((algorithm.explorer, state.explorer), (algorithm.exploiter, state.exploiter)):
+        if agent is not None:
+            # Only evaluations ask for it, when much has been trained.
+            contracts.check_greedy(agent, agent.greedy(learnt, obs), algorithm.agent_spec, obs)
+    return iterate(algorithm, state, jnp.asarray(0))[1]
 
 
 def init_run(algorithm: Algorithm, key: PRNGKeyArray) -> RunState:

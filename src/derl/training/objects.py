@@ -18,7 +18,7 @@ LARGEST = 1_000_000
 def described(env: AnyEnvironment) -> dict[str, Any] | None:
     """The class of an environment and the values of its fields; None if one of them cannot be written down."""
     try:
-        fields = {field.name: _written(getattr(env, field.name)) for field in dataclasses.fields(env)}
+        fields = {field.name: written(getattr(env, field.name)) for field in dataclasses.fields(env)}
     except TypeError:
         return None
     return {"class": type(env).__qualname__, "module": type(env).__module__, "fields": fields}
@@ -30,7 +30,7 @@ def made_again(data: Any) -> AnyEnvironment | None:
         kind = loaded_class(Environment, data["class"], data["module"])
         if kind is None:
             return None
-        fields = {name: _read(value) for name, value in data["fields"].items()}
+        fields = {name: read_back(value) for name, value in data["fields"].items()}
         known = {field.name for field in dataclasses.fields(kind)}
     except (TypeError, KeyError, AttributeError, ValueError, OverflowError) as error:
         raise DerlError(f"the environment of this run cannot be read ({type(error).__name__}: {error})") from None
@@ -60,20 +60,21 @@ def loaded_class(base: Class, name: str, module: str | None = None) -> Class | N
     return (at_home or found or [None])[-1]
 
 
-def _written(value: Any) -> Any:
+def written(value: Any) -> Any:
     """A field's value as JSON can hold it; raises a `TypeError` if it cannot."""
     if value is None or isinstance(value, bool | int | float | str):
         return value
     if isinstance(value, tuple) and type(value) is tuple:
-        return {"tuple": [_written(one) for one in value]}
+        return {"tuple": [written(one) for one in value]}
     if isinstance(value, np.ndarray | np.generic | jax.Array) and value.size <= LARGEST and value.dtype.kind in "biuf":
         return {"array": np.asarray(value).tolist(), "dtype": str(value.dtype)}
     raise TypeError(f"{type(value).__name__} cannot be written down")
 
 
-def _read(value: Any) -> Any:
+def read_back(value: Any) -> Any:
+    """A field's value, as `written` gave it."""
     if isinstance(value, dict) and "tuple" in value:
-        return tuple(_read(one) for one in value["tuple"])
+        return tuple(read_back(one) for one in value["tuple"])
     if isinstance(value, dict):
         return jnp.asarray(value["array"], value["dtype"])
     return value

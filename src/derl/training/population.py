@@ -14,14 +14,11 @@ from jaxtyping import Array, Float, Int
 
 from derl.core.running import Moments
 from derl.training.algorithm import Algorithm
+from derl.training.contracts import EXPLORERS, check_jax
 from derl.training.evaluation import evaluate
+from derl.training.leaves import as_leaves, explain_tracing
 from derl.training.loop import init_run, metric_names, step_run
 from derl.training.state import RunState
-
-
-def as_leaves(tree: Any) -> Any:
-    """Python numbers as arrays, so that they are traced rather than compiled in."""
-    return jax.tree.map(lambda x: jnp.asarray(x, jnp.float32) if isinstance(x, float | int) else x, tree)
 
 
 def alike(algorithms: Sequence[Algorithm]) -> list[Algorithm]:
@@ -44,13 +41,18 @@ class Population:
     """A stack of runs and the compiled functions that move it on. One population runs on one core."""
 
     def __init__(self, algorithms: Sequence[Algorithm], seeds: Sequence[int], like: "Population | None" = None):
+        check_jax()
         self.algorithm = stack(algorithms)
         self.seeds = np.asarray(seeds, np.uint32)
         # To find the names the program is traced, a quarter of a second: one population of a structure knows for all.
         if like is not None and like.structure == self.structure:
             self.metric_names = like.metric_names
         else:
-            self.metric_names = metric_names(jax.tree.map(lambda x: x[0], self.algorithm))
+            try:
+                self.metric_names = metric_names(jax.tree.map(lambda x: x[0], self.algorithm))
+            except (TypeError, IndexError) as error:
+                explain_tracing(error, algorithms[0])
+                raise
 
     @property
     def structure(self) -> Any:
@@ -110,15 +112,19 @@ class Population:
         return eqx.tree_at(lambda s: (s.totals, s.collector.finished), state, zeros), metrics
 
 
+UPDATES = ("updated", f"{EXPLORERS}updated")
+"""How often the exploiter and the explorer learnt (see `learn_if`): not results, but what theirs are divided by."""
+
+
 def means(totals: dict[str, np.ndarray], iterations: int) -> dict[str, np.ndarray]:
     """The mean of each metric: an agent's over its updates, the others over iterations."""
     result = {}
     for name, total in totals.items():
-        updated = "explorer_updated" if name.startswith("explorer_") else "updated"
+        updated = UPDATES[name.startswith(EXPLORERS)]
         agents = name != "bonus" and updated in totals
         with np.errstate(invalid="ignore", divide="ignore"):
             result[name] = total / (totals[updated] if agents else max(iterations, 1))
-    return {name: mean for name, mean in result.items() if not name.endswith("updated")}
+    return {name: mean for name, mean in result.items() if name not in UPDATES}
 
 
 QUICKLY_COMPILED = {"xla_backend_optimization_level": 1}

@@ -2,10 +2,12 @@
 
 import dataclasses
 import math
+import numbers
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
 import equinox as eqx
+import numpy as np
 
 from derl.core.errors import DerlError, UnknownNameError, require
 
@@ -22,9 +24,20 @@ def settings_of(obj: Any) -> list[dataclasses.Field]:
 def replaced(obj: T, path: str, value: Any) -> T:
     """A copy with one setting changed. Raises a `DerlError` for an unknown one, or a value that cannot stand there."""
     try:
-        return _replace(obj, path.replace("-", "_").split("."), value, path)
+        return _replace(obj, path.replace("-", "_").split("."), plain(value), path)
     except UnknownNameError:
         raise UnknownNameError("setting", path, setting_paths(obj)) from None
+
+
+def plain(value: Any) -> Any:
+    """NumPy's numbers, which come out of arrays, as Python's."""
+    if isinstance(value, list | tuple) and type(value) in (list, tuple):
+        return type(value)(map(plain, value))
+    if isinstance(value, np.bool_):
+        return bool(value)
+    if isinstance(value, numbers.Real) and not isinstance(value, bool):
+        return int(value) if isinstance(value, numbers.Integral) else float(value)
+    return value
 
 
 def _replace(obj: Any, names: Sequence[str], value: Any, path: str) -> Any:

@@ -5,13 +5,15 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 from derl.agents import AGENTS, Agent
 from derl.bonuses import BONUSES, Bonus
 from derl.core.errors import DerlError, UnknownNameError, require
 from derl.envs.base import AnyEnvironment
 from derl.training.algorithm import Decoupling
 from derl.training.config import Config, Protocol
-from derl.training.objects import loaded_class
+from derl.training.objects import loaded_class, read_back, written
 from derl.training.settings import check_type, settings_of
 
 KINDS: dict[str, Mapping[str, type]] = {"explorer": AGENTS, "exploiter": AGENTS, "bonus": BONUSES}
@@ -34,8 +36,27 @@ def to_json(config: Config) -> str:
                 data["env"] = f"{OWN}{type(value).__name__}"
         else:
             data[field.name] = _fields(value) if dataclasses.is_dataclass(value) else value
-    # Options of a task may be NumPy's numbers.
-    return json.dumps(data, indent=2, default=lambda number: number.item())
+    try:
+        return json.dumps(data, indent=2, default=_encoded)
+    except TypeError:
+        raise DerlError(f"{_unwritable(data)}; numbers, text, tuples of these and arrays can") from None
+
+
+def _encoded(value: Any) -> Any:
+    """What JSON does not know. Options of a task may be NumPy's numbers, and fields of a part of your own arrays."""
+    return value.item() if isinstance(value, np.generic) or getattr(value, "ndim", None) == 0 else written(value)
+
+
+def _unwritable(data: Mapping[str, Any], path: str = "") -> str:
+    """Which setting has no text, for an error."""
+    for name, value in data.items():
+        try:
+            json.dumps(value, default=_encoded)
+        except TypeError:
+            if isinstance(value, dict):
+                return _unwritable(value, f"{path}{name}.")
+            return f"{path}{name} is of the kind {type(value).__name__}, which a run folder and a store cannot hold"
+    raise AssertionError("everything can be written down")
 
 
 def _fields(obj: Any) -> dict[str, Any]:
@@ -75,7 +96,7 @@ def _part(name: str, value: Any) -> Any:
         return value
     if not isinstance(value, dict):
         raise DerlError(f"{name} is a group of settings with its kind, not {value!r}")
-    settings = {k: tuple(v) if isinstance(v, list) else v for k, v in value.items() if k != "kind"}
+    settings = {k: tuple(v) if isinstance(v, list) else read_back(v) for k, v in value.items() if k != "kind"}
     return _kind(name, str(value["kind"]))(**settings)
 
 
