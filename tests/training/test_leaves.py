@@ -9,8 +9,8 @@ import pytest
 
 from derl.bonuses import Count
 from derl.core.errors import DerlError
+from derl.core.leaves import as_leaves
 from derl.envs import DeepSea
-from derl.training.leaves import as_leaves
 from derl.training.population import Population, stack
 from derl.training.recipes import recipe
 

@@ -9,6 +9,7 @@ import jax.numpy as jnp
 from jax.core import Tracer
 
 from derl.core.errors import DerlError, require
+from derl.core.leaves import as_leaves
 from derl.core.types import Box, Discrete, Spec
 from derl.envs.base import AnyEnvironment, Environment, Step
 from derl.envs.checks import whole_number
@@ -131,18 +132,13 @@ def _check_varying(env: AnyEnvironment, state: Any, action: Any) -> None:
     described: list[Any] = []
     try:
         # What it does with plain numbers works already: whatever fails now does so because they are traced.
-        jax.eval_shape(everything, with_varying(env), jax.eval_shape(lambda: jax.random.key(0)), state, action)
+        jax.eval_shape(everything, as_leaves(env), jax.eval_shape(lambda: jax.random.key(0)), state, action)
         failed = None
     except Exception as error:
         failed = error
     if failed is not None or any(isinstance(value, Tracer) for value in described):
         why = "a number among its fields shapes the program or decides a branch, and fields that are numbers may vary"
         raise DerlError(f"{name}: {why}: mark it eqx.field(static=True){_candidates(env)}") from failed
-
-
-def with_varying(env: AnyEnvironment) -> AnyEnvironment:
-    """An environment whose numbers are arrays, as a population has them."""
-    return jax.tree.map(lambda x: jnp.asarray(x, jnp.float32) if isinstance(x, float | int) else x, env)
 
 
 def _candidates(env: AnyEnvironment) -> str:

@@ -10,10 +10,11 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Shaped, UInt32
 
 from derl.core.errors import DerlError, require
+from derl.core.leaves import as_leaves
 from derl.core.types import Discrete
 from derl.envs.base import AnyEnvironment
 from derl.envs.checks import whole_number
-from derl.envs.contract import check_declarations, check_shapes, with_varying
+from derl.envs.contract import check_declarations, check_shapes
 
 MOST_COPIES = 16
 REPEATS = 0.9
@@ -107,7 +108,7 @@ def _random_keys(rng: np.random.Generator, shape: tuple[int, ...]) -> UInt32[np.
 
 def _compiled(env: AnyEnvironment, *given: np.ndarray) -> Callable[..., Trial]:
     """Playing, as a program of actions and keys."""
-    varying = with_varying(env)
+    varying = as_leaves(env)
 
     def lowered() -> Any:
         # A function of its own each time, or JAX would remember the first tracing.

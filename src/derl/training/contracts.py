@@ -15,7 +15,6 @@ from derl.agents.base import AnyAgent
 from derl.core.checks import require_shape
 from derl.core.errors import DerlError, require
 from derl.core.types import Box, Discrete, Spec
-from derl.envs.base import AnyEnvironment
 
 RESERVED = ("run", "seed", "evaluation", "steps", "episodes", "return", "return_std", "failed_at", "failed_at_step")
 RESERVED += ("explorer_return", "coverage")
@@ -99,18 +98,3 @@ def described(value: Any) -> str:
     """The type and shape of an array, as text: float32[4,3]."""
     kind = jax.typeof(value)
     return f"{kind.dtype}[{','.join(map(str, kind.shape))}]"
-
-
-def check_environment(env: AnyEnvironment) -> None:
-    """Raise unless one copy of an environment gives what its space promises, and keeps the form of its state."""
-    key, action = jax.random.key(0), jax.ShapeDtypeStruct((), jnp.int32)
-    state, obs = jax.eval_shape(env.reset, key)
-    fresh, fresh_obs = jax.eval_shape(env.restart, key, state)
-    following, answer = jax.eval_shape(env.step, key, state, action)
-    space = env.spec.observation
-    for method, seen in (("reset", obs), ("restart", fresh_obs), ("step", answer.obs)):
-        require_shape(env, method, "an observation", seen, shape_of(space), f"its space is {space}")
-    for what, given in (("reward", answer.reward), ("terminated", answer.terminated), ("truncated", answer.truncated)):
-        require_shape(env, "step", f"a {what}", given, (), "one number for the step of one copy")
-    check_state(env, "step", state, following)
-    check_state(env, "restart", state, fresh)

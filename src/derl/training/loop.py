@@ -20,6 +20,7 @@ from derl.bonuses.normalise import normalise, running_size
 from derl.core.checks import require_shape
 from derl.core.running import Moments
 from derl.core.types import Discrete, Rollout, Spec
+from derl.envs.contract import check_shapes
 from derl.training import contracts
 from derl.training.algorithm import Algorithm
 from derl.training.collection import collect
@@ -284,7 +285,7 @@ def metric_names(algorithm: Algorithm) -> tuple[str, ...]:
 
 def first_iteration(algorithm: Algorithm) -> Metrics:
     """The metrics of a run's first iteration, traced to see what they are and whether the parts do as they should."""
-    contracts.check_environment(algorithm.env)
+    check_shapes(algorithm.env)
     state = blank_run(algorithm, jax.random.key(0))
     obs = encode(algorithm, state.obs_moments, state.collector.obs)
     for agent, learnt in ((algorithm.explorer, state.explorer), (algorithm.exploiter, state.exploiter)):

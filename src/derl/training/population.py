@@ -12,11 +12,11 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
+from derl.core.leaves import as_leaves, explain_tracing
 from derl.core.running import Moments
 from derl.training.algorithm import Algorithm
 from derl.training.contracts import EXPLORERS, check_jax
 from derl.training.evaluation import evaluate
-from derl.training.leaves import as_leaves, explain_tracing
 from derl.training.loop import init_run, metric_names, step_run
 from derl.training.state import RunState
 
