@@ -213,6 +213,10 @@ def test_every_difference_is_listed_with_what_tests_it():
     )
     assert "So many by luck." in text
     assert "<code>exploiter.frozen_targets=false</code></td>" in text
+    # A phone shows these names before each number: "Is it: 0" and "Is not: 0" said nothing.
+    names = dict(re.findall(r'data-label="([^"]*)">(\d+)<', text))
+    assert names["It is not"] == names["Differences it concerns"] == str(len(differing))
+    assert names["It is the reason"] == "0"
     # Of shorter training nobody asks why, but what differs is not said to agree.
     unasked = tables_of(dataclasses.replace(v, asked=False) for v in judged)
     assert "shorter than the paper" in differences_section(unasked, (), "")

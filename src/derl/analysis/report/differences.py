@@ -16,7 +16,16 @@ HEADS = {
     "refuted": "not explained, though all reasons were tested",
     "none": "not explained, and no reason known",
 }
-REASON_COLUMNS = ("Reason", "Tested by", "Concerns", "Is it", "Is not", "Too few runs", "Not tested")
+REASON_COLUMNS = (
+    "Reason",
+    "Tested by",
+    "Differences it concerns",
+    "It is the reason",
+    "It is not",
+    "Too few runs to tell",
+    "Not tested",
+)
+"""As on the other pages. On a phone a column's name stands alone before its number."""
 
 
 def differences_section(tables: Sequence[Table], reasons: Sequence[CountedReason], luck: str) -> Html:
