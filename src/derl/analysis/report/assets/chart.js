@@ -28,20 +28,37 @@ function niceTicks(low, high, count) {
   return ticks;
 }
 
-const shortNumber = (v) => {
+// `tiny` is whether all numbers of an axis are, which are then written as powers of ten.
+const shortNumber = (v, tiny = Math.abs(v) < 1e-3) => {
   const size = Math.abs(v), rounded = +v.toPrecision(3);
   const text = size >= 1e6 ? `${+(v / 1e6).toPrecision(3)}M` : size >= 1e3 ? `${+(v / 1e3).toPrecision(3)}k` : `${rounded}`;
-  return (size > 0 && size < 1e-3 ? rounded.toExponential() : text).replaceAll("-", "−");
+  return (size > 0 && tiny ? rounded.toExponential() : text).replaceAll("-", "−");
 };
 
+// The least and the largest of all that these lines show, and of further values. Not by Math.min(...values): a hundred
+// thousand arguments are more than a call can take.
+function extent(lines, of, further = []) {
+  let [least, most] = [Infinity, -Infinity];
+  const every = lines.flatMap((l) => [l.y, l.low, l.high, l.hollow, ...(l.faint || [])]);
+  for (const values of [...every, further]) {
+    for (const value of values || []) {
+      if (!known(value)) continue;
+      least = Math.min(least, of(value));
+      most = Math.max(most, of(value));
+    }
+  }
+  return [least, most];
+}
+
 // spec: title, about, yLabel, xLabel, log, best, ticks, xText(x), lines of {label, detail, look, x, y, low, high, faint,
-// hollow, text(i)}. `faint` are further lines of the same colour (seeds), `hollow` the published numbers. `at` is where the
+// hollow, text(i, write)}; `write` makes numbers text. `faint` are further lines of the same colour (seeds), `hollow` the published numbers. `at` is where the
 // vertical line stands at first, `open` a set of the titles whose table is open. Whoever sets `moved` is told its moves.
 class Chart {
   constructor(spec) {
     this.spec = spec;
     this.stops = [...new Set(spec.lines.flatMap((line) => [...line.x]))].sort((a, b) => a - b);
     this.places = spec.lines.map((line) => new Map(Array.from(line.x, (x, i) => [x, i])));
+    this.write = writerOf(extent(spec.lines, Math.abs)[1]);
     // At first where the last line ends: further right there may be published numbers alone.
     this.at = this.stops.findLastIndex((stop) => spec.lines.some((line, i) => known(line.y[this.places[i].get(stop)])));
     this.plot = make("div", { class: "plot", tabindex: 0, role: "slider", "aria-label": spec.about, "aria-valuemin": 1, "aria-valuemax": this.stops.length });
@@ -104,7 +121,7 @@ class Chart {
   go(place) {
     this.at = Math.max(0, Math.min(this.stops.length - 1, place));
     const stop = this.stops[this.at];
-    const texts = this.spec.lines.map((line, i) => (this.places[i].has(stop) ? line.text(this.places[i].get(stop)) : "–"));
+    const texts = this.spec.lines.map((line, i) => (this.places[i].has(stop) ? line.text(this.places[i].get(stop), this.write) : "–"));
     texts.forEach((text, i) => (this.values[i].textContent = text));
     this.heading.textContent = `at ${this.spec.xText(stop)}`;
     this.plot.setAttribute("aria-valuenow", this.at + 1);
@@ -131,10 +148,8 @@ class Chart {
     const inner = width - MARGIN.left - MARGIN.right;
     const pad = spec.log ? 14 : 0;
     this.x = (v) => +(MARGIN.left + pad + ((place(v) - x0) / (x1 - x0 || 1)) * (inner - 2 * pad)).toFixed(2);
-    const all = spec.lines.flatMap((l) => [l.y, l.low, l.high, l.hollow, ...(l.faint || [])].flatMap((v) => (v ? [...v] : [])));
-    const shown = all.concat(spec.best ?? [], spec.zero ? 0 : []).filter(known);
-    // Not Math.min(...shown): a hundred thousand arguments are more than a call can take.
-    let [low, high] = shown.length ? shown.reduce(([least, most], v) => [v < least ? v : least, v > most ? v : most], [shown[0], shown[0]]) : [0, 1];
+    let [low, high] = extent(spec.lines, (v) => v, [spec.best, spec.zero ? 0 : null]);
+    if (low > high) [low, high] = [0, 1];
     if (high - low < 1e-9) [low, high] = [low - 0.5, high + 0.5];
     [low, high] = [low - (high - low) * 0.04, high + (high - low) * 0.06];
     this.y = (v) => +(HEIGHT - MARGIN.bottom - ((v - low) / (high - low)) * (HEIGHT - MARGIN.top - MARGIN.bottom)).toFixed(2);
@@ -162,9 +177,11 @@ class Chart {
   axes(width, { low, high }) {
     const { spec } = this;
     const bottom = HEIGHT - MARGIN.bottom;
-    const parts = niceTicks(low, high, 5).flatMap((tick) => [
+    const levels = niceTicks(low, high, 5);
+    const tiny = Math.max(...levels.map(Math.abs)) < 1e-3;
+    const parts = levels.flatMap((tick) => [
       make("path", { class: "grid", d: `M${MARGIN.left} ${this.y(tick)}H${width - MARGIN.right}` }),
-      make("text", { class: "tick", x: MARGIN.left - 7, y: this.y(tick) + 4, "text-anchor": "end" }, shortNumber(tick)),
+      make("text", { class: "tick", x: MARGIN.left - 7, y: this.y(tick) + 4, "text-anchor": "end" }, shortNumber(tick, tiny)),
     ]);
     const ticks = spec.ticks || niceTicks(0, this.stops[this.stops.length - 1], width < 360 ? 3 : 5);
     let end = -Infinity;
@@ -230,7 +247,7 @@ class Chart {
     const head = make("tr", {}, make("th", { scope: "col" }, spec.xLabel), ...spec.lines.map((line) => make("th", { scope: "col" }, [line.label, line.detail].filter(Boolean).join(", "))));
     const rows = this.stops.map((stop) =>
       make("tr", {}, make("th", { scope: "row" }, spec.log ? `${stop}` : show(stop, 0)),
-        ...spec.lines.map((line, i) => make("td", {}, this.places[i].has(stop) ? line.text(this.places[i].get(stop)) : "–"))));
+        ...spec.lines.map((line, i) => make("td", {}, this.places[i].has(stop) ? line.text(this.places[i].get(stop), this.write) : "–"))));
     const table = make("table", { class: "plain" }, make("caption", { class: "sr" }, spec.about), make("thead", {}, head), make("tbody", {}, ...rows));
     this.table.append(make("div", { class: "scroll tall", role: "region", tabindex: 0, "aria-label": spec.about }, table));
   }

@@ -204,13 +204,13 @@ function curveLine(one, slot) {
   if (chosen.view < 2) {
     const { rows, mean, low, high } = chosen.view ? curve.all : curve.counted;
     const seeds = `${rows.length}${rows.length < one.seeds.length ? ` of ${one.seeds.length}` : ""} ${one.seeds.length === 1 ? "seed" : "seeds"}`;
-    const text = (i) => show(mean[i]) + (rows.length < DATA.enough ? "" : ` (${show(low[i])} to ${show(high[i])})`);
+    const text = (i, write) => write(mean[i]) + (rows.length < DATA.enough ? "" : ` (${write(low[i])} to ${write(high[i])})`);
     return { ...line, detail: seeds, y: mean, low, high, text };
   }
   const picked = one.seeds.map((seed, i) => [seed, curve.seeds[i]]).filter(([seed]) => chosen.seeds.has(seed));
   if (!picked.length) return null;
   const rows = picked.map(([, row]) => row);
-  return { ...line, y: rows.length === 1 ? rows[0] : meanOf(rows), faint: rows, text: (i) => picked.map(([seed, row]) => `seed ${seed}: ${show(row[i])}`).join(", ") };
+  return { ...line, y: rows.length === 1 ? rows[0] : meanOf(rows), faint: rows, text: (i, write) => picked.map(([seed, row]) => `seed ${seed}: ${write(row[i])}`).join(", ") };
 }
 
 // Shows the curve of one case alone, of the seeds that its cell counts; cells of tables call it.

@@ -34,9 +34,9 @@ function sensitivityChart(one, rows, published) {
     low: row.low,
     high: row.high,
     hollow: published ? row.published : null,
-    text: (at) => {
-      const ends = row.low[at] === null ? "" : ` (${show(row.low[at])} to ${show(row.high[at])})`;
-      const ours = row.ours[at] === null ? "not run" : `${show(row.ours[at])}${ends}`;
+    text: (at, write) => {
+      const ends = row.low[at] === null ? "" : ` (${write(row.low[at])} to ${write(row.high[at])})`;
+      const ours = row.ours[at] === null ? "not run" : `${write(row.ours[at])}${ends}`;
       return published && row.published[at] !== null ? `${ours}, published ${show(row.published[at], 2)}` : ours;
     },
   }));
