@@ -20,7 +20,7 @@ from derl.analysis.report.series import pack_series
 from derl.experiments.cases import Case, case_of
 from derl.experiments.paper import row_name
 
-SCRIPTS = ("data.js", "chart.js", "curves.js", "presets.js", "sensitivity.js", "tables.js", "page.js")
+SCRIPTS = ("data.js", "chart.js", "lines.js", "curves.js", "presets.js", "sensitivity.js", "tables.js", "page.js")
 
 
 def asset(name: str) -> str:

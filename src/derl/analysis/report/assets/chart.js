@@ -2,6 +2,8 @@
 // worth there stands below, so nothing is covered and nothing jumps.
 
 const HEIGHT = 250;
+// The bands of more lines cover each other: then only that of the line that is pointed at is drawn.
+const MOST_BANDS = 6;
 const MARGIN = { top: 12, right: 14, bottom: 36, left: 46 };
 const DASHES = ["", "7 4", "2 3"];
 const MARKERS = [
@@ -64,11 +66,12 @@ class Chart {
     this.plot = make("div", { class: "plot", tabindex: 0, role: "slider", "aria-label": spec.about, "aria-valuemin": 1, "aria-valuemax": this.stops.length });
     this.heading = make("p", { class: "at", "aria-hidden": "true" });
     this.values = spec.lines.map(() => make("span", { class: "value" }));
-    this.readout = make("ul", { class: "readout" }, ...spec.lines.map((line, i) => make("li", { class: line.faint ? "long" : null }, this.key(line), make("span", {}, make("span", { class: "name" }, line.label), ...(line.detail ? [make("span", { class: "detail" }, ` ${line.detail}`)] : [])), this.values[i])));
+    this.readout = make("ul", { class: "readout" }, ...spec.lines.map((line, i) => make("li", { class: line.faint ? "long" : null }, this.key(line), make("span", {}, this.name(line, i), ...(line.detail ? [make("span", { class: "detail" }, ` ${line.detail}`)] : [])), this.values[i])));
     this.table = make("details", { class: "values", open: Boolean(spec.open?.has(spec.title)), ontoggle: () => this.toggled() }, make("summary", {}, "Values as a table"));
-    this.element = make("section", { class: "chart", "aria-label": spec.title }, make("h3", {}, spec.title), this.plot, this.heading, this.readout, ...(spec.note ? [make("p", { class: "note" }, spec.note)] : []), this.table);
+    this.element = make("section", { class: "chart", "aria-label": spec.title }, make("h3", {}, spec.title), this.plot, this.heading, this.readout, ...this.notes().map((note) => make("p", { class: "note" }, note)), this.table);
     if (spec.at !== null && spec.at !== undefined) this.at = this.nearest(spec.at);
     this.listen();
+    if (spec.lines.length > 1) pointOut(this);
     // Drawn for the width there is, so that text keeps its size on a phone.
     new ResizeObserver(() => this.draw()).observe(this.plot);
   }
@@ -78,6 +81,18 @@ class Chart {
     return make("svg", { class: "key", viewBox: "0 0 28 12", "aria-hidden": "true" },
       make("line", { x1: 1, x2: 27, y1: 6, y2: 6, stroke: colour, "stroke-dasharray": dash || null }),
       make("path", { d: marker(3.6), transform: "translate(14 6)", fill: colour }));
+  }
+
+  notes() {
+    const { note, lines } = this.spec;
+    const bands = lines.length > MOST_BANDS && lines.some((line) => line.low) ? "Of so many lines one band is drawn at a time: point at a line or its name." : "";
+    return [note, bands].filter(Boolean);
+  }
+
+  // Of several lines each name is a button, which makes its line stand out.
+  name(line, i) {
+    if (this.spec.lines.length < 2) return make("span", { class: "name" }, line.label);
+    return make("button", { type: "button", class: "name", "aria-pressed": "false", tabindex: i ? -1 : 0 }, line.label);
   }
 
   listen() {
@@ -136,7 +151,7 @@ class Chart {
     this.spec.lines.forEach((line, i) => {
       for (const ys of line.faint || [line.y]) {
         const y = ys[this.places[i].get(stop)];
-        if (known(y)) this.cursor.append(make("circle", { cx: x, cy: this.y(y), r: 4, fill: line.look.colour }));
+        if (known(y)) this.cursor.append(make("circle", { class: i === this.lit ? "lit" : null, cx: x, cy: this.y(y), r: 4, fill: line.look.colour }));
       }
     });
   }
@@ -167,10 +182,32 @@ class Chart {
     if (spec.best !== null && spec.best !== undefined) {
       svg.append(make("path", { class: "best", d: `M${MARGIN.left} ${this.y(spec.best)}H${width - MARGIN.right}` }));
     }
-    spec.lines.forEach((line) => svg.append(...this.line(line)));
+    this.series = spec.lines.map((line) => make("g", { class: "series" }, ...this.line(line)));
+    svg.append(...this.series);
+    if (spec.lines.length > MOST_BANDS) svg.classList.add("many");
     this.cursor = make("g", { class: "cursor" }, make("path", {}));
     svg.append(this.cursor);
+    // Broad lines that nobody sees, so that a pointer near a line is on it. They stay in their order.
+    if (spec.lines.length > 1) svg.append(...spec.lines.flatMap((line, i) => (line.faint || [line.y]).map((ys) => make("path", { class: "reach", d: this.path(line.x, ys), "data-line": i }))));
     this.plot.replaceChildren(svg);
+    this.showLit();
+    this.go(this.at);
+  }
+
+  // Makes one line stand out, or none.
+  light(i) {
+    if (i === this.lit) return;
+    this.lit = i;
+    this.showLit();
+  }
+
+  showLit() {
+    [...this.readout.children].forEach((entry, i) => entry.classList.toggle("lit", i === this.lit));
+    if (!this.series) return;
+    this.plot.firstChild.classList.toggle("dimmed", known(this.lit));
+    this.series.forEach((group, i) => group.classList.toggle("lit", i === this.lit));
+    // In front of the others, which may lie on it.
+    if (known(this.lit)) this.cursor.before(this.series[this.lit]);
     this.go(this.at);
   }
 

@@ -166,8 +166,16 @@ function drawCurves() {
     charts.forEach((other) => other === chart || other.goNear(stop));
   }));
   const box = document.getElementById("curve-panels");
-  showCharts(box, charts, "Nothing to draw: no run has this task, recipe, setting and metric. Choose others above.");
+  showCharts(box, charts, `Nothing to draw: ${whyNothing()}`);
   if (all.length > names.length) box.prepend(make("p", { class: "note wide" }, `Only the first ${names.length} of ${all.length} lines are drawn: more looks than that cannot be told apart.`));
+}
+
+// What is not chosen at all is more often the reason than that nothing was run.
+function whyNothing() {
+  const kinds = { task: chosen.tasks, recipe: chosen.recipes, setting: chosen.settings, seed: chosen.view === 2 ? chosen.seeds : new Set([0]) };
+  const empty = Object.keys(kinds).filter((kind) => !kinds[kind].size);
+  if (empty.length) return `no ${empty.join(" and no ")} is chosen. Tick ${empty.length > 1 ? "some" : "one"} above.`;
+  return "no run has this task, recipe, setting and metric. Choose others above.";
 }
 
 const lineName = (one) => `${one.r} ${one.s}`;
