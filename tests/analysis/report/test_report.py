@@ -109,7 +109,7 @@ def test_headings_tables_and_labels(page):
 
 def test_every_published_number_has_a_cell(page):
     found = Structure(page)
-    cells_shown = [a for a in found.all("td") if a.get("data-tip") and "published" in str(a["data-tip"])]
+    cells_shown = [a for a in found.all("td") if a.get("data-tip") and "Published" in str(a["data-tip"])]
     assert len(cells_shown) == len(cells()) == 1684
     assert "derl reproduce table-1" in page
     assert "1 h 6 min" in page
@@ -131,8 +131,8 @@ def test_cells_show_what_the_verdicts_say(frame, page):
         for a in Structure(page).all("td")
         if str(a.get("data-tip")).startswith("DeA2C Count on DeepSea 10\n")
     )
-    assert f"ours: {number(one.ours, 3)}" in str(tip)
-    assert f"published: {one.published:.2f}" in str(tip)
+    assert f"Ours: {number(one.ours, 3)}" in str(tip)
+    assert f"Published: {one.published:.2f}" in str(tip)
     assert table.counts()["not run"] == 198 - 4
 
 
@@ -148,6 +148,7 @@ def test_what_is_known_about_differences_is_counted():
         "the luck of a few runs (10 runs: −0.50; less than 0.1 % of samples of five are as far off), "
         "DeDQN's frozen targets (15 runs: −0.50): tested, not the reason",
     ]
+    assert differing[0].best_reason == "Not explained: 2 reasons were tested, and none is it."
     assert explained([]) == ""
     # One sentence: what was 80 words long stood above everything, and once more where it is explained.
     sentence = re.sub("<[^>]*>", "", explained(tables))

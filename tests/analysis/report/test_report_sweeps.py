@@ -66,7 +66,7 @@ def test_two_runs_have_no_interval(started, tmp_path):
     for seeds, ends in ((2, False), (3, True)):
         frame = made_up(cases, seeds=seeds, evaluations=EVALUATIONS)
         text = write_report(frame, tmp_path / f"{seeds}.html", claims=(), evaluations=EVALUATIONS).read_text()
-        assert (re.search(r"ours: [\d.]+ ± [\d.]+, 95 % interval", text) is not None) == ends
+        assert (re.search(r"Ours: [\d.]+ ± [\d.]+, 95 % interval", text) is not None) == ends
         started.open(tmp_path / f"{seeds}.html")
         for chart in ("#curve-panels", "#sensitivity"):
             shown = started.run(f"document.querySelector('{chart} .readout').textContent")

@@ -69,7 +69,9 @@ def _listed(found: Sequence[tuple[Table, str, str, Number]], standing: str) -> H
         )
         for table, row, column, n in found
     ]
-    return plain_table(f"Differences {HEADS[standing]}", ("Where", "Ours", "Published", "Why"), rows, "differences")
+    places = [table.place(row, column) for table, row, column, _ in found]
+    head = ("Where", "Ours", "Published", "Why")
+    return plain_table(f"Differences {HEADS[standing]}", head, rows, "differences", places)
 
 
 def _where(table: Table, row: str, column: str) -> Html:

@@ -178,7 +178,8 @@ NO_NUMBER = (
 )
 INTROS = {
     "tables": "Each cell is a published number and ours, of which it shows what you choose. Point at it, tap it or "
-    "move with the arrow keys for both, the interval and the verdict; Enter opens its learning curve.",
+    "move with the arrow keys for both, the interval, the verdict and the best reason for a difference. Enter opens "
+    "its learning curve, the space bar all reasons.",
     "curves": "Choose tasks and recipes. The values below a chart belong to the vertical line: move it with the "
     "pointer or, with the chart in focus, the arrow keys. The dashed line is the best possible return.",
     "sensitivity": "Average evaluation returns over values of the bonus's scale λ, or of how fast it decays: the "

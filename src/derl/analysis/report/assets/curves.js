@@ -230,11 +230,7 @@ function showCase(index, cell) {
   document.getElementById("preset").value = "";
   choose([one], one.m.includes(chosen.metric) ? chosen.metric : one.m[0]);
   const chart = document.querySelector("#curve-panels .chart");
-  const back = () => {
-    cell.scrollIntoView({ block: "center", inline: "nearest" });
-    cell.focus({ preventScroll: true });
-  };
-  chart.prepend(make("button", { type: "button", class: "back", onclick: back }, "Back to the table"));
+  chart.prepend(make("button", { type: "button", class: "back", onclick: () => backTo(cell) }, "Back to the table"));
   chart.scrollIntoView({ block: "center" });
   chart.querySelector(".plot").focus({ preventScroll: true });
 }
