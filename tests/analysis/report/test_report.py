@@ -23,10 +23,10 @@ from derl.analysis.report.claims import claims_section
 from derl.analysis.report.closing import failures_section
 from derl.analysis.report.differences import differences_section
 from derl.analysis.report.heat import MARKS, difference_shade, shade
-from derl.analysis.report.html import Html, embed_json, h, large, long_duration, number
+from derl.analysis.report.html import Html, asset, embed_json, h, large, long_duration, number
 from derl.analysis.report.names import setting_key, setting_label
 from derl.analysis.report.numbers import grouped_results, tables_of
-from derl.analysis.report.page import SCRIPTS, asset
+from derl.analysis.report.page import SCRIPTS
 from derl.analysis.report.sections import each_once, explained, stored_facts
 from derl.cli.report import Report
 from derl.core.errors import DerlError

@@ -159,9 +159,10 @@ class Chart {
   scales(width) {
     const { spec, stops } = this;
     const place = spec.log ? Math.log10 : (v) => v;
-    const [x0, x1] = [spec.log ? place(stops[0]) : 0, place(stops[stops.length - 1])];
+    // Episodes begin at none; values of a setting wherever they do, with room around the first and the last.
+    const [x0, x1] = [spec.ticks ? place(stops[0]) : 0, place(stops[stops.length - 1])];
     const inner = width - MARGIN.left - MARGIN.right;
-    const pad = spec.log ? 14 : 0;
+    const pad = spec.ticks ? 14 : 0;
     this.x = (v) => +(MARGIN.left + pad + ((place(v) - x0) / (x1 - x0 || 1)) * (inner - 2 * pad)).toFixed(2);
     let [low, high] = extent(spec.lines, (v) => v, [spec.best, spec.zero ? 0 : null]);
     if (low > high) [low, high] = [0, 1];
@@ -261,8 +262,8 @@ class Chart {
     for (const ys of line.faint || []) parts.push(make("path", { class: "line thin", d: this.path(line.x, ys), stroke: colour, "stroke-dasharray": dash || null }));
     if (!line.faint) parts.push(make("path", { class: "line", d: this.path(line.x, line.y), stroke: colour, "stroke-dasharray": dash || null }));
     // Markers tell lines apart without colours. Each line begins elsewhere, so that lines on top of each other show both.
-    const every = this.spec.log ? 1 : Math.max(1, Math.floor(line.x.length / 8));
-    const start = this.spec.log ? 0 : (order * Math.max(1, Math.floor(every / 3))) % every;
+    const every = this.spec.ticks ? 1 : Math.max(1, Math.floor(line.x.length / 8));
+    const start = this.spec.ticks ? 0 : (order * Math.max(1, Math.floor(every / 3))) % every;
     for (const ys of line.faint || [line.y]) {
       for (let i = start; i < line.x.length; i += every) {
         if (!known(ys[i])) continue;
@@ -283,7 +284,7 @@ class Chart {
     const { spec } = this;
     const head = make("tr", {}, make("th", { scope: "col" }, spec.xLabel), ...spec.lines.map((line) => make("th", { scope: "col" }, [line.label, line.detail].filter(Boolean).join(", "))));
     const rows = this.stops.map((stop) =>
-      make("tr", {}, make("th", { scope: "row" }, spec.log ? `${stop}` : show(stop, 0)),
+      make("tr", {}, make("th", { scope: "row" }, spec.ticks ? `${stop}` : show(stop, 0)),
         ...spec.lines.map((line, i) => make("td", {}, this.places[i].has(stop) ? line.text(this.places[i].get(stop), this.write) : "–"))));
     const table = make("table", { class: "plain" }, make("caption", { class: "sr" }, spec.about), make("thead", {}, head), make("tbody", {}, ...rows));
     this.table.append(make("div", { class: "scroll tall", role: "region", tabindex: 0, "aria-label": spec.about }, table));
