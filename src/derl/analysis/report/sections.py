@@ -51,7 +51,8 @@ def explained(tables: Sequence[Table]) -> Html:
     found = [number.standing for table in tables for number in table.numbers.values() if number.standing]
     if not found:
         return Html()
-    counts = [join(h("b", grouped(found.count(name))), f" {words}") for name, words in IN_A_SENTENCE.items()]
+    told = [name for name in IN_A_SENTENCE if name in found or name == "explained"]
+    counts = [join(h("b", grouped(found.count(name))), f" {IN_A_SENTENCE[name]}") for name in told]
     listed = [count if i == 0 else join(", ", count) for i, count in enumerate(counts)]
     more = h("a", "why numbers differ", href="#differences")
     return h("p", f"Of {plural(len(found), 'difference')}: ", listed, ". See ", more, ".", class_="note")
