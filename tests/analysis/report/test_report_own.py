@@ -6,7 +6,7 @@ from itertools import product
 import polars as pl
 import pytest
 
-from analysis.report.reading import needs_chromium, numbers
+from analysis.report.reading import FAINT_TEXT, OVERFLOWING, needs_chromium, numbers
 from analysis.synthetic import made_up
 from derl.analysis.measures.frames import Results
 from derl.analysis.report import write_report
@@ -142,4 +142,23 @@ def test_the_sensitivity_of_a_sweep_is_drawn(started, tmp_path, swept):
     left, middle, right = (float(place.removeprefix("translate(").split()[0]) for place in started.run(places))
     assert (middle - left) / (right - left) == pytest.approx(0.25, abs=0.01)
     assert left < 100
+    assert started.problems() == []
+
+
+@needs_chromium
+def test_on_a_phone_a_sweep_needs_no_sideways_scrolling(started, tmp_path):
+    values = product((0.1, 1.0, 10.0), (1e-4, 1e-3))
+    cases = [
+        stored(task, bonus__scale=scale, explorer__entropy_coef=coef)
+        for scale, coef in values
+        for task in ("DeepSea-5", "DeepSea-6")
+    ]
+    path = write_report(made_up(cases, seeds=3, evaluations=10), tmp_path / "phone.html", claims=(), evaluations=10)
+    started.open(path, width=360, height=740)
+    started.wait("document.querySelector('#sensitivity-panels svg')")
+    assert started.run("document.documentElement.scrollWidth") <= 360
+    assert started.run(OVERFLOWING) == []
+    assert started.run(FAINT_TEXT) == []
+    box = "document.querySelector('.returns').parentElement"
+    assert started.run(f"{box}.scrollWidth <= {box}.clientWidth")
     assert started.problems() == []
