@@ -83,7 +83,7 @@ def test_all_reasons_are_a_button_or_the_space_bar_away_and_lead_back(differing)
     differing.point(*differing.run(f"(({{ left, top }}) => [left + 10, top + 10])({box})"), click=True)
     first = differing.run(text)
     assert first.startswith("DeDQN Count, DeepSea 10")
-    assert "the luck of a few runs (10 runs: −0.50" in first
+    assert "luck of a few runs (10 runs: −0.50" in first
     assert differing.run("document.activeElement.checkVisibility()")
     differing.press("Tab")
     differing.press("Enter")
