@@ -51,7 +51,7 @@ def explained(tables: Sequence[Table]) -> Html:
     found = [number.standing for table in tables for number in table.numbers.values() if number.standing]
     if not found:
         return Html()
-    told = [name for name in IN_A_SENTENCE if name in found or name == "explained"]
+    told: list[Standing] = [name for name in IN_A_SENTENCE if name in found or name == "explained"]
     counts = [join(h("b", grouped(found.count(name))), f" {IN_A_SENTENCE[name]}") for name in told]
     listed = [count if i == 0 else join(", ", count) for i, count in enumerate(counts)]
     more = h("a", "why numbers differ", href="#differences")
