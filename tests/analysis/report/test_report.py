@@ -1,6 +1,5 @@
 """The report without a browser: what is in it, that data stays data, and that equal results give equal bytes."""
 
-import dataclasses
 import json
 import re
 from html.parser import HTMLParser
@@ -15,19 +14,17 @@ from analysis.synthetic import NASTY, made_up
 from derl.analysis.claims.paper import STATEMENTS
 from derl.analysis.measures.aggregates import Estimate
 from derl.analysis.pages.tables import LEGEND
-from derl.analysis.published.counted import counted_reasons
 from derl.analysis.published.tables import TABLES
 from derl.analysis.published.verdicts import verdicts
 from derl.analysis.report import Facts, Number, Table, write_report
 from derl.analysis.report.claims import claims_section
 from derl.analysis.report.closing import failures_section
-from derl.analysis.report.differences import differences_section
 from derl.analysis.report.heat import MARKS, difference_shade, shade
-from derl.analysis.report.html import Html, embed_json, h, large, long_duration, number
+from derl.analysis.report.html import Html, asset, embed_json, h, large, long_duration, number
 from derl.analysis.report.names import setting_key, setting_label
 from derl.analysis.report.numbers import grouped_results, tables_of
-from derl.analysis.report.page import SCRIPTS, asset
-from derl.analysis.report.sections import each_once, explained, stored_facts
+from derl.analysis.report.page import SCRIPTS
+from derl.analysis.report.sections import each_once, stored_facts
 from derl.cli.report import Report
 from derl.core.errors import DerlError
 from derl.experiments.builtin import DESCRIPTIONS
@@ -109,7 +106,7 @@ def test_headings_tables_and_labels(page):
 
 def test_every_published_number_has_a_cell(page):
     found = Structure(page)
-    cells_shown = [a for a in found.all("td") if a.get("data-tip") and "published" in str(a["data-tip"])]
+    cells_shown = [a for a in found.all("td") if a.get("data-tip") and "Published" in str(a["data-tip"])]
     assert len(cells_shown) == len(cells()) == 1684
     assert "derl reproduce table-1" in page
     assert "1 h 6 min" in page
@@ -131,26 +128,9 @@ def test_cells_show_what_the_verdicts_say(frame, page):
         for a in Structure(page).all("td")
         if str(a.get("data-tip")).startswith("DeA2C Count on DeepSea 10\n")
     )
-    assert f"ours: {number(one.ours, 3)}" in str(tip)
-    assert f"published: {one.published:.2f}" in str(tip)
+    assert f"Ours: {number(one.ours, 3)}" in str(tip)
+    assert f"Published: {one.published:.2f}" in str(tip)
     assert table.counts()["not run"] == 198 - 4
-
-
-def test_what_is_known_about_differences_is_counted():
-    case = Case.of("dedqn-count", "DeepSea-10")
-    online = Case.of("dedqn-count", "DeepSea-10", {"exploiter.frozen_targets": False})
-    frame = made_up([case, online], seeds=15, evaluations=EVALUATIONS).with_columns(pl.lit(-0.5).alias("return"))
-    tables = tables_of(verdicts(grouped_results(frame), evaluations=EVALUATIONS))
-    differing = [number for table in tables for number in table.numbers.values() if number.verdict == "differs"]
-    assert {number.standing for number in differing} == {"refuted"}
-    assert differing[0].reason.split("\n") == [
-        "Not explained, though tested",
-        "the luck of a few runs (10 runs: −0.50; less than 0.1 % of samples of five are as far off), "
-        "DeDQN's frozen targets (15 runs: −0.50): tested, not the reason",
-    ]
-    assert f"<b>{len(differing)} refuted</b>" in explained(tables)
-    assert "<b>0 explained</b>" in explained(tables)
-    assert explained([]) == ""
 
 
 def test_the_same_results_give_the_same_bytes_in_any_order(frame, page, tmp_path):
@@ -196,30 +176,6 @@ def test_an_empty_frame_and_a_wrong_one(frame, tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(DerlError, match="cannot write"):
         write_report(frame, tmp_path / "file" / "x.html", evaluations=EVALUATIONS)
-
-
-def test_every_difference_is_listed_with_what_tests_it():
-    case = Case.of("dedqn-count", "DeepSea-10")
-    online = Case.of("dedqn-count", "DeepSea-10", {"exploiter.frozen_targets": False})
-    frame = made_up([case, online], seeds=15, evaluations=EVALUATIONS).with_columns(pl.lit(-0.5).alias("return"))
-    judged = verdicts(grouped_results(frame), evaluations=EVALUATIONS)
-    differing = [v for v in judged if v.outcome == "differs"]
-    text = differences_section(tables_of(judged), counted_reasons(judged), "So many by luck.")
-    assert f"<b>{len(differing)}</b> not explained, though all reasons were tested" in text
-    assert (
-        text.count("the luck of a few runs (10 runs: −0.50; less than 0.1 % of samples of five are as far off)")
-        == len(differing)
-        > 1
-    )
-    assert "So many by luck." in text
-    assert "<code>exploiter.frozen_targets=false</code></td>" in text
-    # Of shorter training nobody asks why, but what differs is not said to agree.
-    unasked = tables_of(dataclasses.replace(v, asked=False) for v in judged)
-    assert "shorter than the paper" in differences_section(unasked, (), "")
-    agreeing = tables_of(v for v in judged if v.outcome != "differs")
-    assert "No published number was run" in differences_section(agreeing, (), "")
-    as_published = tables_of(dataclasses.replace(v, outcome="consistent") for v in judged if v.outcome != "differs")
-    assert "None differs" in differences_section(as_published, (), "")
 
 
 def test_times_and_engines_of_stored_results(frame):

@@ -56,7 +56,7 @@ def test_pointing_at_a_cell_tells_all_about_it(browser):
     browser.point(*browser.middle(selector))
     tip = browser.run("document.getElementById('tip').innerText")
     assert tip.split("\n") == browser.run(f'document.querySelector("{selector}").dataset.tip').split("\n")
-    for word in ("ours:", "95 % interval", "3 seeds", "published:", "difference:"):
+    for word in ("Ours:", "95 % interval", "3 seeds", "Published:", "difference "):
         assert word in tip
     left, right = browser.run(TIP_ENDS)
     assert left >= 0

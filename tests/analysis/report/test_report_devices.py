@@ -4,38 +4,10 @@ import base64
 
 import pytest
 
-from analysis.report.reading import TIP_ENDS, VISIBLE_TABLE, needs_chromium
+from analysis.report.reading import FAINT_TEXT, OVERFLOWING, TIP_ENDS, VISIBLE_TABLE, needs_chromium
 
 pytestmark = needs_chromium
 
-OVERFLOWING = """[...document.querySelectorAll("body *")].filter((e) => {
-  const box = e.getBoundingClientRect();
-  return box.width && box.right > innerWidth + 1 && !e.closest(".scroll, .sr, .skip, svg");
-}).map((e) => e.outerHTML.slice(0, 120))"""
-# Text against the nearest background that is not see-through, both painted on a canvas to get plain numbers.
-FAINT_TEXT = """(() => {
-  const paint = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
-  const rgb = (under, over) => {
-    for (const colour of [under, over]) { paint.fillStyle = colour; paint.fillRect(0, 0, 1, 1); }
-    return [...paint.getImageData(0, 0, 1, 1).data].slice(0, 3);
-  };
-  const light = (c) => c.map((v) => v / 255).map((v) => (v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4))
-    .reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
-  const page = getComputedStyle(document.body).backgroundColor;
-  const clear = (colour) => colour === "rgba(0, 0, 0, 0)" || colour === "transparent";
-  const faint = [];
-  for (const element of document.querySelectorAll("body *")) {
-    if (!element.checkVisibility() || element.closest("svg, .sr, .skip, script, option")) continue;
-    if (![...element.childNodes].some((n) => n.nodeType === 3 && n.data.trim())) continue;
-    let behind = element;
-    while (behind !== document.body && clear(getComputedStyle(behind).backgroundColor)) behind = behind.parentElement;
-    const back = `rgb(${rgb(page, getComputedStyle(behind).backgroundColor)})`;
-    const [a, b] = [light(rgb(back, back)), light(rgb(back, getComputedStyle(element).color))];
-    const contrast = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
-    if (contrast < 4.5) faint.push(`${element.outerHTML.slice(0, 80)}: ${contrast.toFixed(2)}`);
-  }
-  return faint;
-})()"""
 FOCUSED = """(({ id, name, className, tagName }) => id || name || className || tagName)(document.activeElement)"""
 
 

@@ -105,7 +105,7 @@ def test_every_experiment_that_differs_has_a_command_that_tells_why(runs):
         assert (f"derl reproduce {part} --explain<" in text) == (part in differing)
     # A sixth seed is one of `--explain`, another setting that no reason has is a sweep's.
     assert ">1 run, 1 min 0 s<" in text
-    assert "derl sweep FILE.toml" in text
+    assert "derl sweep YOUR-FILE.toml" in text
     assert ">6 runs, 6 min 0 s<" in text
     alone = runs_of(runs, "table-1")
     assert "--explain" not in commands_section(alone, [], "derl report")

@@ -70,12 +70,14 @@ def _failure(row: dict[str, Any]) -> tuple[str, ...]:
     return row_name(row["recipe"]), column_name(row["task"]), setting, row["seed"], grouped(row["failed_at_step"])
 
 
-def commands_section(frame: pl.DataFrame, tables: Sequence[Table], page: str) -> Html:
-    """How to make each part again, and how long its runs took; `frame` are runs of the paper's recipes and tasks, and
-    `page` is the command that makes the page."""
+def commands_section(frame: pl.DataFrame, tables: Sequence[Table], page: str, sweep: bool = False) -> Html:
+    """How to make each part again, and how long its runs took; `page` is the command that makes the page. Of a `sweep`
+    of a user's own only what has runs is told, the sweep first."""
+    there = {part: runs_of(frame, part) for part in DESCRIPTIONS}
     rows: list[tuple[Any, ...]] = [
-        (what, command(f"derl reproduce {part}"), runs_told(runs_of(frame, part)))
+        (what, command(f"derl reproduce {part}"), runs_told(there[part]))
         for part, what in DESCRIPTIONS.items()
+        if not sweep or len(there[part])
     ]
     differing = {table.part for table in tables if table.counts()["differs"]}
     tests = [command(f"derl reproduce {part} --explain") for part in DESCRIPTIONS if part in differing]
@@ -87,9 +89,12 @@ def commands_section(frame: pl.DataFrame, tables: Sequence[Table], page: str) ->
         rows.append((what, [h("div", test) for test in tests], runs_told(explaining)))
     own = others.join(explaining, on="run", how="anti")
     if len(own):
-        rows.append(("Other settings, of sweeps described by files", command("derl sweep FILE.toml"), runs_told(own)))
+        # Results do not know the name of the file that described them.
+        what = "The sweep, of your own file" if sweep else "Other settings, of sweeps described by files"
+        rows.insert(0 if sweep else len(rows), (what, command("derl sweep YOUR-FILE.toml"), runs_told(own)))
+    file = "YOUR-RESULTS.parquet" if sweep else "results/paper/results.parquet"
     rows += [
-        ("Results as a file, out of the store", command("derl store export results/paper/results.parquet"), ""),
+        ("Results as a file, out of the store", command(f"derl store export {file}"), ""),
         ("This page", command(page), ""),
     ]
     return plain_table("Commands", ("Part", "Command", "Runs here, and their time"), rows, "commands")

@@ -16,7 +16,16 @@ HEADS = {
     "refuted": "not explained, though all reasons were tested",
     "none": "not explained, and no reason known",
 }
-REASON_COLUMNS = ("Reason", "Tested by", "Concerns", "Is it", "Is not", "Too few runs", "Not tested")
+REASON_COLUMNS = (
+    "Reason",
+    "Tested by",
+    "Differences it concerns",
+    "It is the reason",
+    "It is not",
+    "Too few runs to tell",
+    "Not tested",
+)
+"""As on the other pages. On a phone a column's name stands alone before its number."""
 
 
 def differences_section(tables: Sequence[Table], reasons: Sequence[CountedReason], luck: str) -> Html:
@@ -60,7 +69,9 @@ def _listed(found: Sequence[tuple[Table, str, str, Number]], standing: str) -> H
         )
         for table, row, column, n in found
     ]
-    return plain_table(f"Differences {HEADS[standing]}", ("Where", "Ours", "Published", "Why"), rows, "differences")
+    places = [table.place(row, column) for table, row, column, _ in found]
+    head = ("Where", "Ours", "Published", "Why")
+    return plain_table(f"Differences {HEADS[standing]}", head, rows, "differences", places)
 
 
 def _where(table: Table, row: str, column: str) -> Html:

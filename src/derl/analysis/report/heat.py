@@ -28,6 +28,8 @@ class Cell(NamedTuple):
     tip: Sequence[str]
     verdict: Outcome | None = None
     case: int | None = None
+    why: str | None = None
+    """Where the page tells all reasons for a difference."""
     bold: bool = False
     runs: int = 0
 
@@ -47,7 +49,7 @@ def difference_shade(value: float | None, best: float) -> str:
     return f"{'n' if value < 0 else 'p'}{level}" if level else "h0"
 
 
-def cell_of(value: Number, best: float, row: str, column: str, case: int | None) -> Cell:
+def cell_of(value: Number, best: float, row: str, column: str, case: int | None, why: str | None = None) -> Cell:
     """A number of the paper: ours, published, and their difference."""
     gap = None if value.ours is None or value.published is None else value.ours - value.published
     views = (
@@ -55,7 +57,7 @@ def cell_of(value: Number, best: float, row: str, column: str, case: int | None)
         (number(value.published), shade(value.published, best)),
         (_signed(gap), difference_shade(gap, best)),
     )
-    return Cell(views, tip_of(value, row, column, gap), value.verdict, case, value.bold, value.seeds)
+    return Cell(views, tip_of(value, row, column, gap), value.verdict, case, why, value.bold, value.seeds)
 
 
 def tip_of(value: Number, row: str, column: str, gap: float | None) -> list[str]:
@@ -63,18 +65,17 @@ def tip_of(value: Number, row: str, column: str, gap: float | None) -> list[str]
     where = f"{row_name(value.recipe)} on {column_name(value.task)}" if value.recipe else f"{row}, {column}"
     lines = [where + (f", {setting_label(value.setting)}" if value.setting else "")]
     if value.ours is None:
-        lines.append("ours: not run")
+        lines.append("Ours: not run")
     else:
         interval = "" if value.low is None else f", 95 % interval {number(value.low, 3)} to {number(value.high, 3)}"
-        lines.append(f"ours: {number(value.ours, 3)} ± {number(value.std)}{interval}, {plural(value.seeds, 'seed')}")
+        lines.append(f"Ours: {number(value.ours, 3)} ± {number(value.std)}{interval}, {plural(value.seeds, 'seed')}")
     if value.published is not None:
         deviation = "" if value.published_std is None else f" ± {number(value.published_std)}"
-        lines.append(f"published: {number(value.published)}{deviation}{' (bold)' if value.bold else ''}")
-    if gap is not None:
-        lines.append(f"difference: {_signed(gap, 3)}")
+        lines.append(f"Published: {number(value.published)}{deviation}{' (bold)' if value.bold else ''}")
     if value.verdict != "not run":
-        lines.append(f"{MARKS[value.verdict]} {value.verdict}")
-    return lines + ([value.reason] if value.reason else [])
+        by = "" if gap is None else f", difference {_signed(gap, 3)}"
+        lines.append(f"{MARKS[value.verdict]} {value.verdict}{by}")
+    return lines + ([value.best_reason] if value.best_reason else [])
 
 
 def _signed(value: float | None, digits: int = 2) -> str:
@@ -113,6 +114,7 @@ def _td(cell: Cell) -> Html:
         data_h="|".join(level for _, level in cell.views),
         data_tip="\n".join(cell.tip),
         data_case=cell.case,
+        data_why=cell.why,
     )
 
 
@@ -124,7 +126,8 @@ def paper_table(table: Table, cases: Mapping[Case, int]) -> Html:
         for column in table.columns:
             value = table.numbers.get((row, column), Number())
             case = cases.get(case_of(value.recipe, value.task, value.setting))
-            cells.append(cell_of(value, table.best.get(column, 1.0), row, column, case))
+            why = table.place(row, column) if value.standing else None
+            cells.append(cell_of(value, table.best.get(column, 1.0), row, column, case, why))
         rows.append((row, cells))
     return heat_table(f"t-{_slug(table.label)}", table.title, table.swept or "Algorithm", table.columns, rows)
 

@@ -2,6 +2,7 @@
 
 import json
 from html import escape
+from importlib import resources
 from typing import Any
 
 from derl.analysis.measures.numbers import grouped, signed
@@ -11,6 +12,11 @@ class Html(str):
     """Text that is markup already."""
 
     __slots__ = ()
+
+
+def asset(name: str) -> str:
+    """A file of the assets folder."""
+    return resources.files("derl.analysis.report").joinpath("assets", name).read_text("utf-8")
 
 
 VOID = {"br", "hr", "img", "input", "link", "meta"}

@@ -26,7 +26,9 @@ class Number:
     seeds: int = 0
     verdict: Outcome = "not run"
     reason: str = ""
-    """Why it may differ, and what is known about that."""
+    """Why it may differ, and all that is known about that, line by line."""
+    best_reason: str = ""
+    """The same in one short sentence, for a tip."""
     standing: Standing | None = None
     """How well a difference is explained."""
     recipe: str = ""
@@ -53,6 +55,11 @@ class Table:
     """What its columns vary, where they are values of a setting: these tables are drawn as curves as well."""
     task: str = ""
     statistic: str = "average"
+
+    def place(self, row: str, column: str) -> str:
+        """What the page calls the reasons for a difference in a number, so that its cell can lead there."""
+        label = "".join(c if c.isalnum() else "-" for c in self.label.removeprefix("tab:"))
+        return f"why-{label}-{self.rows.index(row)}-{self.columns.index(column)}"
 
     def counts(self) -> dict[Outcome, int]:
         """How many numbers have each verdict."""

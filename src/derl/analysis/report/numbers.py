@@ -6,8 +6,9 @@ import polars as pl
 
 from derl.analysis.measures.aggregates import optimal_return_or_none
 from derl.analysis.measures.frames import Results
+from derl.analysis.measures.numbers import plural, signed
 from derl.analysis.pages.tables import plain_row
-from derl.analysis.published.explanations import Standing, reasons_told
+from derl.analysis.published.explanations import Explanation, Standing, reasons_told
 from derl.analysis.published.reason_tests import LUCK
 from derl.analysis.published.tables import table_of
 from derl.analysis.published.verdicts import ENOUGH_RUNS, Verdict
@@ -73,6 +74,7 @@ def _number(verdict: Verdict) -> Number:
         seeds=verdict.seeds,
         verdict=verdict.outcome,
         reason=_reason(verdict),
+        best_reason=_best_reason(verdict),
         standing=verdict.standing,
         recipe=cell.case.recipe,
         task=cell.case.task,
@@ -85,13 +87,43 @@ def _reason(verdict: Verdict) -> str:
 
     The best one is told in full, unless it was refuted: what is not so need not be explained.
     """
-    lines = [verdict.note[0].upper() + verdict.note[1:]] if verdict.note else []
+    lines = [_sentence_case(verdict.note)] if verdict.note else []
     if verdict.standing is not None:
         lines.append(EXPLAINED[verdict.standing] + ("" if verdict.explanations else ": no reason known"))
         best = [e for e in verdict.explanations[:1] if not e.about_paper and e.confirmed is not False]
         lines += reasons_told(verdict.explanations)
         lines += [e.text + (f" Option: {e.option}." if e.confirmed and e.name != LUCK else "") for e in best]
     return "\n".join(lines)
+
+
+def _best_reason(verdict: Verdict) -> str:
+    """What is missing, and of a difference the reason that is worth most, in a few words."""
+    sentences = [f"{_sentence_case(verdict.note)}."] if verdict.note else []
+    standing, reasons = verdict.standing, verdict.explanations
+    if standing is None:
+        return " ".join(sentences)
+    tested = plural(sum(e.standing == "refuted" for e in reasons), "reason was", "reasons were")
+    # They are ranked already, but of those that may be it one with which the published number appears is worth more.
+    appearing = ("appears", "", "does not appear")
+    best = min((e for e in reasons if e.standing == standing), key=lambda e: appearing.index(e.undecided), default=None)
+    told = {
+        "explained": best and (f"Explained: {best.text}" if best.about_paper else f"Explained by {_with_runs(best)}."),
+        "possible": best and f"Not explained yet, perhaps by {_with_runs(best)}.",
+        "refuted": f"Not explained: {tested} tested, and none is it.",
+        "none": "Not explained: no reason that can be tested is known.",
+    }
+    return " ".join([*sentences, told[standing] or ""])
+
+
+def _with_runs(reason: Explanation) -> str:
+    """A reason, and what the runs that test it have made."""
+    found = reason.evidence
+    made = "not tested" if found is None else f"{plural(found.runs, 'run')}: {signed(found.value)}"
+    return f"{reason.name} ({made})"
+
+
+def _sentence_case(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
 def _table(label: str, members: list[Cell], number: Callable[[Cell], Number]) -> Table:

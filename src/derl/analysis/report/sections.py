@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import polars as pl
 
 from derl.analysis.measures.numbers import grouped, plural
-from derl.analysis.published.explanations import STANDINGS
+from derl.analysis.published.explanations import Standing
 from derl.analysis.published.verdicts import OUTCOMES, Outcome
 from derl.analysis.report.heat import CLASSES, MARKS, paper_table
 from derl.analysis.report.html import Html, h, join, large, long_duration
@@ -13,6 +13,13 @@ from derl.analysis.report.model import Facts, Table
 from derl.experiments.cases import Case
 
 PLURAL: dict[Outcome, str] = {"consistent": "consistent", "differs": "differ", "not run": "not run"}
+IN_A_SENTENCE: dict[Standing, str] = {
+    "explained": "explained",
+    "possible": "not explained yet",
+    "refuted": "not explained by any reason that was tested",
+    "none": "without a known reason",
+}
+"""What a standing is called after a number of differences."""
 
 
 def total_counts(tables: Sequence[Table]) -> dict[Outcome, int]:
@@ -40,12 +47,15 @@ def headline(tables: Sequence[Table]) -> Html:
 
 
 def explained(tables: Sequence[Table]) -> Html:
-    """How many differences are explained, and by what right."""
+    """How many differences are explained, in one sentence: what that takes is said where they are listed."""
     found = [number.standing for table in tables for number in table.numbers.values() if number.standing]
     if not found:
         return Html()
-    lines = [h("li", h("b", f"{found.count(name)} {name}"), f": {text}") for name, text in STANDINGS.items()]
-    return join(h("p", f"Of the {plural(len(found), 'difference')}:", class_="note"), h("ul", lines, class_="note"))
+    told: list[Standing] = [name for name in IN_A_SENTENCE if name in found or name == "explained"]
+    counts = [join(h("b", grouped(found.count(name))), f" {IN_A_SENTENCE[name]}") for name in told]
+    listed = [count if i == 0 else join(", ", count) for i, count in enumerate(counts)]
+    more = h("a", "why numbers differ", href="#differences")
+    return h("p", f"Of {plural(len(found), 'difference')}: ", listed, ". See ", more, ".", class_="note")
 
 
 def share_bar(counts: Mapping[Outcome, int], small: bool = False) -> Html:

@@ -51,12 +51,18 @@ class Curves(NamedTuple):
     metrics: Mapping[str, Sequence[np.ndarray]]
 
 
-def pack_series(results: Results, evaluations: int = EVALUATIONS) -> dict[str, Any]:
-    """All curves as one JSON-able value; assets/data.js reads it. Of runs with so many evaluations are the tables."""
+def pack_series(
+    results: Results, evaluations: int = EVALUATIONS, called: Mapping[str, str] | None = None
+) -> dict[str, Any]:
+    """All curves as one JSON-able value; assets/data.js reads it. Of runs with so many evaluations are the tables.
+
+    `called` has settings that are to be listed as others, by whose order as well.
+    """
+    shown = called or {}
     found = [_curves(results, case, evaluations) for case in results.cases] + whole_families(results)
     recipes = _in_order({one.recipe for one in found}, RECIPES)
     tasks = _in_order({one.task for one in found}, (*PAPER_TASKS, *FAMILIES.values()))
-    settings = sorted({one.setting for one in found}, key=setting_key)
+    settings = sorted({one.setting for one in found}, key=lambda name: setting_key(shown.get(name, name)))
     r, t, s = ({name: i for i, name in enumerate(names)} for names in (recipes, tasks, settings))
     found.sort(key=lambda one: (t[one.task], r[one.recipe], s[one.setting]))
     episodes: dict[tuple[int, ...], int] = {}
@@ -76,7 +82,7 @@ def pack_series(results: Results, evaluations: int = EVALUATIONS) -> dict[str, A
     return {
         "tasks": [{"name": name, "label": _task_label(name), "best": _best(name)} for name in tasks],
         "recipes": [{"name": name, "label": row_name(name)} for name in recipes],
-        "settings": [{"name": name, "label": setting_label(name)} for name in settings],
+        "settings": [{"name": name, "label": setting_label(shown.get(name, name))} for name in settings],
         "metrics": [{"name": name, "label": label} for name, label in METRICS.items()],
         "episodes": [list(axis) for axis in episodes],
         "enough": ENOUGH_RUNS,

@@ -2,6 +2,8 @@
 // worth there stands below, so nothing is covered and nothing jumps.
 
 const HEIGHT = 250;
+// The bands of more lines cover each other: then only that of the line that is pointed at is drawn.
+const MOST_BANDS = 6;
 const MARGIN = { top: 12, right: 14, bottom: 36, left: 46 };
 const DASHES = ["", "7 4", "2 3"];
 const MARKERS = [
@@ -28,30 +30,48 @@ function niceTicks(low, high, count) {
   return ticks;
 }
 
-const shortNumber = (v) => {
+// `tiny` is whether all numbers of an axis are, which are then written as powers of ten.
+const shortNumber = (v, tiny = Math.abs(v) < 1e-3) => {
   const size = Math.abs(v), rounded = +v.toPrecision(3);
   const text = size >= 1e6 ? `${+(v / 1e6).toPrecision(3)}M` : size >= 1e3 ? `${+(v / 1e3).toPrecision(3)}k` : `${rounded}`;
-  return (size > 0 && size < 1e-3 ? rounded.toExponential() : text).replaceAll("-", "−");
+  return (size > 0 && tiny ? rounded.toExponential() : text).replaceAll("-", "−");
 };
 
+// The least and the largest of all that these lines show, and of further values. Not by Math.min(...values): a hundred
+// thousand arguments are more than a call can take.
+function extent(lines, of, further = []) {
+  let [least, most] = [Infinity, -Infinity];
+  const every = lines.flatMap((l) => [l.y, l.low, l.high, l.hollow, ...(l.faint || [])]);
+  for (const values of [...every, further]) {
+    for (const value of values || []) {
+      if (!known(value)) continue;
+      least = Math.min(least, of(value));
+      most = Math.max(most, of(value));
+    }
+  }
+  return [least, most];
+}
+
 // spec: title, about, yLabel, xLabel, log, best, ticks, xText(x), lines of {label, detail, look, x, y, low, high, faint,
-// hollow, text(i)}. `faint` are further lines of the same colour (seeds), `hollow` the published numbers. `at` is where the
+// hollow, text(i, write)}; `write` makes numbers text. `faint` are further lines of the same colour (seeds), `hollow` the published numbers. `at` is where the
 // vertical line stands at first, `open` a set of the titles whose table is open. Whoever sets `moved` is told its moves.
 class Chart {
   constructor(spec) {
     this.spec = spec;
     this.stops = [...new Set(spec.lines.flatMap((line) => [...line.x]))].sort((a, b) => a - b);
     this.places = spec.lines.map((line) => new Map(Array.from(line.x, (x, i) => [x, i])));
+    this.write = writerOf(extent(spec.lines, Math.abs)[1]);
     // At first where the last line ends: further right there may be published numbers alone.
     this.at = this.stops.findLastIndex((stop) => spec.lines.some((line, i) => known(line.y[this.places[i].get(stop)])));
     this.plot = make("div", { class: "plot", tabindex: 0, role: "slider", "aria-label": spec.about, "aria-valuemin": 1, "aria-valuemax": this.stops.length });
     this.heading = make("p", { class: "at", "aria-hidden": "true" });
     this.values = spec.lines.map(() => make("span", { class: "value" }));
-    this.readout = make("ul", { class: "readout" }, ...spec.lines.map((line, i) => make("li", { class: line.faint ? "long" : null }, this.key(line), make("span", {}, make("span", { class: "name" }, line.label), ...(line.detail ? [make("span", { class: "detail" }, ` ${line.detail}`)] : [])), this.values[i])));
+    this.readout = make("ul", { class: "readout" }, ...spec.lines.map((line, i) => make("li", { class: line.faint ? "long" : null }, this.key(line), make("span", {}, this.name(line, i), ...(line.detail ? [make("span", { class: "detail" }, ` ${line.detail}`)] : [])), this.values[i])));
     this.table = make("details", { class: "values", open: Boolean(spec.open?.has(spec.title)), ontoggle: () => this.toggled() }, make("summary", {}, "Values as a table"));
-    this.element = make("section", { class: "chart", "aria-label": spec.title }, make("h3", {}, spec.title), this.plot, this.heading, this.readout, ...(spec.note ? [make("p", { class: "note" }, spec.note)] : []), this.table);
+    this.element = make("section", { class: "chart", "aria-label": spec.title }, make("h3", {}, spec.title), this.plot, this.heading, this.readout, ...this.notes().map((note) => make("p", { class: "note" }, note)), this.table);
     if (spec.at !== null && spec.at !== undefined) this.at = this.nearest(spec.at);
     this.listen();
+    if (spec.lines.length > 1) pointOut(this);
     // Drawn for the width there is, so that text keeps its size on a phone.
     new ResizeObserver(() => this.draw()).observe(this.plot);
   }
@@ -61,6 +81,18 @@ class Chart {
     return make("svg", { class: "key", viewBox: "0 0 28 12", "aria-hidden": "true" },
       make("line", { x1: 1, x2: 27, y1: 6, y2: 6, stroke: colour, "stroke-dasharray": dash || null }),
       make("path", { d: marker(3.6), transform: "translate(14 6)", fill: colour }));
+  }
+
+  notes() {
+    const { note, lines } = this.spec;
+    const bands = lines.length > MOST_BANDS && lines.some((line) => line.low) ? "Of so many lines one band is drawn at a time: point at a line or its name." : "";
+    return [note, bands].filter(Boolean);
+  }
+
+  // Of several lines each name is a button, which makes its line stand out.
+  name(line, i) {
+    if (this.spec.lines.length < 2) return make("span", { class: "name" }, line.label);
+    return make("button", { type: "button", class: "name", "aria-pressed": "false", tabindex: i ? -1 : 0 }, line.label);
   }
 
   listen() {
@@ -104,7 +136,7 @@ class Chart {
   go(place) {
     this.at = Math.max(0, Math.min(this.stops.length - 1, place));
     const stop = this.stops[this.at];
-    const texts = this.spec.lines.map((line, i) => (this.places[i].has(stop) ? line.text(this.places[i].get(stop)) : "–"));
+    const texts = this.spec.lines.map((line, i) => (this.places[i].has(stop) ? line.text(this.places[i].get(stop), this.write) : "–"));
     texts.forEach((text, i) => (this.values[i].textContent = text));
     this.heading.textContent = `at ${this.spec.xText(stop)}`;
     this.plot.setAttribute("aria-valuenow", this.at + 1);
@@ -119,7 +151,7 @@ class Chart {
     this.spec.lines.forEach((line, i) => {
       for (const ys of line.faint || [line.y]) {
         const y = ys[this.places[i].get(stop)];
-        if (known(y)) this.cursor.append(make("circle", { cx: x, cy: this.y(y), r: 4, fill: line.look.colour }));
+        if (known(y)) this.cursor.append(make("circle", { class: i === this.lit ? "lit" : null, cx: x, cy: this.y(y), r: 4, fill: line.look.colour }));
       }
     });
   }
@@ -127,14 +159,13 @@ class Chart {
   scales(width) {
     const { spec, stops } = this;
     const place = spec.log ? Math.log10 : (v) => v;
-    const [x0, x1] = [spec.log ? place(stops[0]) : 0, place(stops[stops.length - 1])];
+    // Episodes begin at none; values of a setting wherever they do, with room around the first and the last.
+    const [x0, x1] = [spec.ticks ? place(stops[0]) : 0, place(stops[stops.length - 1])];
     const inner = width - MARGIN.left - MARGIN.right;
-    const pad = spec.log ? 14 : 0;
+    const pad = spec.ticks ? 14 : 0;
     this.x = (v) => +(MARGIN.left + pad + ((place(v) - x0) / (x1 - x0 || 1)) * (inner - 2 * pad)).toFixed(2);
-    const all = spec.lines.flatMap((l) => [l.y, l.low, l.high, l.hollow, ...(l.faint || [])].flatMap((v) => (v ? [...v] : [])));
-    const shown = all.concat(spec.best ?? [], spec.zero ? 0 : []).filter(known);
-    // Not Math.min(...shown): a hundred thousand arguments are more than a call can take.
-    let [low, high] = shown.length ? shown.reduce(([least, most], v) => [v < least ? v : least, v > most ? v : most], [shown[0], shown[0]]) : [0, 1];
+    let [low, high] = extent(spec.lines, (v) => v, [spec.best, spec.zero ? 0 : null]);
+    if (low > high) [low, high] = [0, 1];
     if (high - low < 1e-9) [low, high] = [low - 0.5, high + 0.5];
     [low, high] = [low - (high - low) * 0.04, high + (high - low) * 0.06];
     this.y = (v) => +(HEIGHT - MARGIN.bottom - ((v - low) / (high - low)) * (HEIGHT - MARGIN.top - MARGIN.bottom)).toFixed(2);
@@ -152,19 +183,43 @@ class Chart {
     if (spec.best !== null && spec.best !== undefined) {
       svg.append(make("path", { class: "best", d: `M${MARGIN.left} ${this.y(spec.best)}H${width - MARGIN.right}` }));
     }
-    spec.lines.forEach((line) => svg.append(...this.line(line)));
+    this.series = spec.lines.map((line) => make("g", { class: "series" }, ...this.line(line)));
+    svg.append(...this.series);
+    if (spec.lines.length > MOST_BANDS) svg.classList.add("many");
     this.cursor = make("g", { class: "cursor" }, make("path", {}));
     svg.append(this.cursor);
+    // Broad lines that nobody sees, so that a pointer near a line is on it. They stay in their order.
+    if (spec.lines.length > 1) svg.append(...spec.lines.flatMap((line, i) => (line.faint || [line.y]).map((ys) => make("path", { class: "reach", d: this.path(line.x, ys), "data-line": i }))));
     this.plot.replaceChildren(svg);
+    this.showLit();
+    this.go(this.at);
+  }
+
+  // Makes one line stand out, or none.
+  light(i) {
+    if (i === this.lit) return;
+    this.lit = i;
+    this.showLit();
+  }
+
+  showLit() {
+    [...this.readout.children].forEach((entry, i) => entry.classList.toggle("lit", i === this.lit));
+    if (!this.series) return;
+    this.plot.firstChild.classList.toggle("dimmed", known(this.lit));
+    this.series.forEach((group, i) => group.classList.toggle("lit", i === this.lit));
+    // In front of the others, which may lie on it.
+    if (known(this.lit)) this.cursor.before(this.series[this.lit]);
     this.go(this.at);
   }
 
   axes(width, { low, high }) {
     const { spec } = this;
     const bottom = HEIGHT - MARGIN.bottom;
-    const parts = niceTicks(low, high, 5).flatMap((tick) => [
+    const levels = niceTicks(low, high, 5);
+    const tiny = Math.max(...levels.map(Math.abs)) < 1e-3;
+    const parts = levels.flatMap((tick) => [
       make("path", { class: "grid", d: `M${MARGIN.left} ${this.y(tick)}H${width - MARGIN.right}` }),
-      make("text", { class: "tick", x: MARGIN.left - 7, y: this.y(tick) + 4, "text-anchor": "end" }, shortNumber(tick)),
+      make("text", { class: "tick", x: MARGIN.left - 7, y: this.y(tick) + 4, "text-anchor": "end" }, shortNumber(tick, tiny)),
     ]);
     const ticks = spec.ticks || niceTicks(0, this.stops[this.stops.length - 1], width < 360 ? 3 : 5);
     let end = -Infinity;
@@ -207,8 +262,8 @@ class Chart {
     for (const ys of line.faint || []) parts.push(make("path", { class: "line thin", d: this.path(line.x, ys), stroke: colour, "stroke-dasharray": dash || null }));
     if (!line.faint) parts.push(make("path", { class: "line", d: this.path(line.x, line.y), stroke: colour, "stroke-dasharray": dash || null }));
     // Markers tell lines apart without colours. Each line begins elsewhere, so that lines on top of each other show both.
-    const every = this.spec.log ? 1 : Math.max(1, Math.floor(line.x.length / 8));
-    const start = this.spec.log ? 0 : (order * Math.max(1, Math.floor(every / 3))) % every;
+    const every = this.spec.ticks ? 1 : Math.max(1, Math.floor(line.x.length / 8));
+    const start = this.spec.ticks ? 0 : (order * Math.max(1, Math.floor(every / 3))) % every;
     for (const ys of line.faint || [line.y]) {
       for (let i = start; i < line.x.length; i += every) {
         if (!known(ys[i])) continue;
@@ -229,8 +284,8 @@ class Chart {
     const { spec } = this;
     const head = make("tr", {}, make("th", { scope: "col" }, spec.xLabel), ...spec.lines.map((line) => make("th", { scope: "col" }, [line.label, line.detail].filter(Boolean).join(", "))));
     const rows = this.stops.map((stop) =>
-      make("tr", {}, make("th", { scope: "row" }, spec.log ? `${stop}` : show(stop, 0)),
-        ...spec.lines.map((line, i) => make("td", {}, this.places[i].has(stop) ? line.text(this.places[i].get(stop)) : "–"))));
+      make("tr", {}, make("th", { scope: "row" }, spec.ticks ? `${stop}` : show(stop, 0)),
+        ...spec.lines.map((line, i) => make("td", {}, this.places[i].has(stop) ? line.text(this.places[i].get(stop), this.write) : "–"))));
     const table = make("table", { class: "plain" }, make("caption", { class: "sr" }, spec.about), make("thead", {}, head), make("tbody", {}, ...rows));
     this.table.append(make("div", { class: "scroll tall", role: "region", tabindex: 0, "aria-label": spec.about }, table));
   }

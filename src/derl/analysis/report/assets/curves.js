@@ -2,6 +2,9 @@
 
 const FAVOURITES = ["a2c-count", "ppo-count", "dea2c-count", "deppo-count", "dedqn-count"];
 const MOST_LINES = 21;
+// Of a sweep of a user's own so many lines and charts are drawn before anything is chosen.
+const FIRST_LINES = 8;
+const FIRST_CHARTS = 4;
 const VIEWS = ["Mean of the seeds that count", "Mean of all seeds", "Single seeds"];
 // A figure may take other recipes in each task: then `only` holds its cases, until something else is chosen.
 const chosen = { tasks: new Set(), recipes: new Set(), settings: new Set(), seeds: new Set(), metric: 0, view: 0, only: null };
@@ -18,10 +21,10 @@ function startCurves() {
   const metrics = [...new Set(DATA.cases.flatMap((one) => one.m))].sort((a, b) => a - b);
   const whole = new Set(DATA.cases.filter((one) => DATA.settings[one.s].name === "").map((one) => one.t));
   const first = ["DeepSea-10", "Hallway-10-10"].map((name) => tasks.find((t) => DATA.tasks[t].name === name && whole.has(t))).filter((t) => t !== undefined);
-  chosen.tasks = new Set(first.length ? first : tasks.slice(0, 2));
+  chosen.tasks = new Set(DATA.own ? tasks.slice(0, FIRST_CHARTS) : first.length ? first : tasks.slice(0, 2));
   const present = recipes.filter((r) => DATA.cases.some((one) => one.r === r && chosen.tasks.has(one.t)));
   const liked = present.filter((r) => FAVOURITES.includes(DATA.recipes[r].name));
-  chosen.recipes = new Set(liked.length ? liked : present.slice(0, 4));
+  chosen.recipes = new Set(DATA.own ? present.slice(0, FIRST_LINES) : liked.length ? liked : present.slice(0, 4));
   chosen.settings = firstSettings(DATA.cases.filter((one) => chosen.tasks.has(one.t) && chosen.recipes.has(one.r)));
   chosen.seeds = new Set(seeds);
   chosen.metric = metrics[0] ?? 0;
@@ -32,7 +35,7 @@ function startCurves() {
   ];
   if (settings.length > 1) {
     const groups = settingGroups(settings).map(([name, members]) => checks(name, "setting", members.map((s) => [s, DATA.settings[s].label || "as in the recipe"]), chosen.settings, true));
-    controls.push(make("details", { class: "folded" }, make("summary", {}, "Changed settings"), ...groups));
+    controls.push(make("details", { class: "folded", open: Boolean(DATA.own) }, make("summary", {}, DATA.own ? "Settings" : "Changed settings"), ...groups));
   }
   const metric = make("select", { id: "metric", onchange: (e) => change(() => (chosen.metric = Number(e.target.value))) },
     ...metrics.map((m) => make("option", { value: m }, DATA.metrics[m].label)));
@@ -41,24 +44,32 @@ function startCurves() {
   const view = radios("Lines, with 95 % bands", "curve-view", VIEWS, (i) => change(() => (chosen.view = i), true));
   controls.push(make("div", { class: "row" }, make("label", { class: "field" }, make("span", {}, "Metric"), metric), view, seedBox));
   const figures = PRESETS.filter((preset) => casesOf(preset).length);
-  const preset = make("select", { id: "preset", onchange: (e) => e.target.value && showPreset(figures[Number(e.target.value)]) },
-    make("option", { value: "" }, "your own choice"), ...figures.map((one, i) => make("option", { value: i }, one.label)));
-  controls.unshift(make("label", { class: "field" }, make("span", {}, "Figure"), preset));
+  if (figures.length) {
+    const preset = make("select", { id: "preset", onchange: (e) => e.target.value && showPreset(figures[Number(e.target.value)]) },
+      make("option", { value: "" }, "your own choice"), ...figures.map((one, i) => make("option", { value: i }, one.label)));
+    controls.unshift(make("label", { class: "field" }, make("span", {}, "Figure"), preset));
+  }
   document.getElementById("curve-controls").append(...controls);
   drawCurves();
 }
 
-// As few settings as draw a line of every recipe in every task: the recipe's own first, then those of most cases.
+// As few settings as draw a line of every recipe in every task: the recipe's own first, then those of most cases. Of a
+// sweep of a user's own also the others, for they are what it is about, as long as their lines can be told apart.
 function firstSettings(cases) {
   const linesOf = (s) => cases.filter((one) => one.s === s).map((one) => `${one.t} ${one.r}`);
   const changed = (s) => Number(DATA.settings[s].name !== "");
   const order = [...new Set(cases.map((one) => one.s))].sort((a, b) => changed(a) - changed(b) || linesOf(b).length - linesOf(a).length || a - b);
   const drawn = new Set();
-  return new Set(order.filter((s) => {
+  const needed = new Set(order.filter((s) => {
     const fresh = linesOf(s).filter((line) => !drawn.has(line));
     fresh.forEach((line) => drawn.add(line));
     return fresh.length;
   }));
+  const looks = (settings) => new Set(cases.filter((one) => settings.has(one.s)).map(lineName)).size;
+  for (const s of DATA.own ? order.toSorted((a, b) => a - b) : []) {
+    if (looks(new Set([...needed, s])) <= FIRST_LINES) needed.add(s);
+  }
+  return needed;
 }
 
 // What these cases need, and nothing else, is chosen. The boxes to tick hold on to their sets, so these are emptied.
@@ -130,12 +141,17 @@ function settingGroups(settings) {
   return [...groups];
 }
 
+function noFigure() {
+  const preset = document.getElementById("preset");
+  if (preset) preset.value = "";
+}
+
 // Which seeds a figure shows, and how, leaves it the same figure.
 function change(act, same = false) {
   act();
   if (!same) {
     chosen.only = null;
-    document.getElementById("preset").value = "";
+    noFigure();
   }
   drawCurves();
 }
@@ -166,8 +182,16 @@ function drawCurves() {
     charts.forEach((other) => other === chart || other.goNear(stop));
   }));
   const box = document.getElementById("curve-panels");
-  showCharts(box, charts, "Nothing to draw: no run has this task, recipe, setting and metric. Choose others above.");
+  showCharts(box, charts, `Nothing to draw: ${whyNothing()}`);
   if (all.length > names.length) box.prepend(make("p", { class: "note wide" }, `Only the first ${names.length} of ${all.length} lines are drawn: more looks than that cannot be told apart.`));
+}
+
+// What is not chosen at all is more often the reason than that nothing was run.
+function whyNothing() {
+  const kinds = { task: chosen.tasks, recipe: chosen.recipes, setting: chosen.settings, seed: chosen.view === 2 ? chosen.seeds : new Set([0]) };
+  const empty = Object.keys(kinds).filter((kind) => !kinds[kind].size);
+  if (empty.length) return `no ${empty.join(" and no ")} is chosen. Tick ${empty.length > 1 ? "some" : "one"} above.`;
+  return "no run has this task, recipe, setting and metric. Choose others above.";
 }
 
 const lineName = (one) => `${one.r} ${one.s}`;
@@ -204,13 +228,13 @@ function curveLine(one, slot) {
   if (chosen.view < 2) {
     const { rows, mean, low, high } = chosen.view ? curve.all : curve.counted;
     const seeds = `${rows.length}${rows.length < one.seeds.length ? ` of ${one.seeds.length}` : ""} ${one.seeds.length === 1 ? "seed" : "seeds"}`;
-    const text = (i) => show(mean[i]) + (rows.length < DATA.enough ? "" : ` (${show(low[i])} to ${show(high[i])})`);
+    const text = (i, write) => write(mean[i]) + (rows.length < DATA.enough ? "" : ` (${write(low[i])} to ${write(high[i])})`);
     return { ...line, detail: seeds, y: mean, low, high, text };
   }
   const picked = one.seeds.map((seed, i) => [seed, curve.seeds[i]]).filter(([seed]) => chosen.seeds.has(seed));
   if (!picked.length) return null;
   const rows = picked.map(([, row]) => row);
-  return { ...line, y: rows.length === 1 ? rows[0] : meanOf(rows), faint: rows, text: (i) => picked.map(([seed, row]) => `seed ${seed}: ${show(row[i])}`).join(", ") };
+  return { ...line, y: rows.length === 1 ? rows[0] : meanOf(rows), faint: rows, text: (i, write) => picked.map(([seed, row]) => `seed ${seed}: ${write(row[i])}`).join(", ") };
 }
 
 // Shows the curve of one case alone, of the seeds that its cell counts; cells of tables call it.
@@ -219,14 +243,10 @@ function showCase(index, cell) {
   if (chosen.view === 1) document.querySelector("#curve-controls input[name=curve-view]").click();
   // What was chosen for other cases may be nothing that this one has.
   if (!one.seeds.some((seed) => chosen.seeds.has(seed))) one.seeds.forEach((seed) => chosen.seeds.add(seed));
-  document.getElementById("preset").value = "";
+  noFigure();
   choose([one], one.m.includes(chosen.metric) ? chosen.metric : one.m[0]);
   const chart = document.querySelector("#curve-panels .chart");
-  const back = () => {
-    cell.scrollIntoView({ block: "center", inline: "nearest" });
-    cell.focus({ preventScroll: true });
-  };
-  chart.prepend(make("button", { type: "button", class: "back", onclick: back }, "Back to the table"));
+  chart.prepend(make("button", { type: "button", class: "back", onclick: () => backTo(cell) }, "Back to the table"));
   chart.scrollIntoView({ block: "center" });
   chart.querySelector(".plot").focus({ preventScroll: true });
 }

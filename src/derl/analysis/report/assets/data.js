@@ -51,13 +51,20 @@ function make(tag, attributes = {}, ...children) {
   return element;
 }
 
-// Numbers as people write them: few digits, a true minus sign, thousands apart.
+// Numbers as people write them: few digits, a true minus sign, thousands apart. What is small beside the others of its
+// chart may become 0.000: one power of ten between decimals is read as a large number.
 function show(value, digits = 3) {
   if (value === null || !Number.isFinite(value)) return "–";
   const size = Math.abs(value);
   let text;
-  if (size >= 1e6 || (size > 0 && size < 0.5 * 10 ** -digits)) text = value.toExponential(2).replace("e+", "e");
+  if (size >= 1e6) text = value.toExponential(2).replace("e+", "e");
   else if (size >= 1000) text = Math.round(value).toLocaleString("en");
   else text = value.toFixed(digits);
   return (Number(text) === 0 ? text.replace("-", "") : text).replaceAll("-", "−");
+}
+
+// How a chart writes its numbers: all with decimals, or, where these would leave nothing of the largest, all as powers.
+function writerOf(largest) {
+  const asPower = (value) => (known(value) ? value.toExponential(2).replaceAll("-", "−") : "–");
+  return largest > 0 && largest < 0.01 ? asPower : show;
 }

@@ -56,6 +56,9 @@ function makeGrid(table) {
     } else if (event.key === "Enter" && event.target.dataset.case) {
       event.preventDefault();
       openCase(event.target);
+    } else if (event.key === " " && event.target.dataset.why) {
+      event.preventDefault();
+      openReasons(event.target);
     }
   });
   table.addEventListener("focusin", (event) => {
@@ -85,33 +88,68 @@ function openCase(cell, event = null) {
   showCase(Number(cell.dataset.case), cell);
 }
 
+// All reasons for a difference, in the section that lists them, and the way back.
+function openReasons(cell, event = null) {
+  pressedAt = event ? restsAt(event) : "";
+  hideTip();
+  const row = document.getElementById(cell.dataset.why);
+  row.closest("details").open = true;
+  document.querySelectorAll("#differences .back").forEach((button) => button.remove());
+  row.lastElementChild.append(make("button", { type: "button", class: "back", onclick: () => backTo(cell) }, "Back to the table"));
+  row.scrollIntoView({ block: "center" });
+  row.focus({ preventScroll: true });
+}
+
+function backTo(cell) {
+  cell.scrollIntoView({ block: "center", inline: "nearest" });
+  cell.focus({ preventScroll: true });
+}
+
 function showTip(cell, pin = false) {
   if (!pin && pinned && tipCell === cell) return;
   [tipCell, pinned] = [cell, pin];
   const tip = document.getElementById("tip");
   const [name, ...lines] = (cell.dataset.tip || "").split("\n");
-  tip.replaceChildren(make("strong", {}, name), ...lines.map((line) => make("div", {}, line)));
-  if (cell.dataset.case && pin) {
-    // Without this, pressing the button would take the focus from the cell, and with it the tip away.
-    const stay = (event) => event.preventDefault();
-    tip.append(make("button", { type: "button", onpointerdown: stay, onmousedown: stay, onclick: (event) => openCase(cell, event) }, "Learning curve"));
-  }
+  tip.replaceChildren(make("strong", {}, name), ...lines.map((line, i) => make("div", { class: cell.dataset.why && i === lines.length - 1 ? "why" : null }, line)));
+  if (pin) tip.append(...tipButtons(cell));
   tip.classList.toggle("pinned", pin);
   document.getElementById("said").textContent = [name, ...lines].join("; ");
   placeTip();
 }
 
-// Below its cell if there is room, else above; gone with it when it is scrolled away.
+function tipButtons(cell) {
+  // Without this, pressing a button would take the focus from the cell, and with it the tip away.
+  const stay = (event) => event.preventDefault();
+  const button = (text, act) => make("button", { type: "button", onpointerdown: stay, onmousedown: stay, onclick: (event) => act(cell, event) }, text);
+  return [
+    ...(cell.dataset.case ? [button("Learning curve", openCase)] : []),
+    ...(cell.dataset.why ? [button("All reasons", openReasons)] : []),
+  ];
+}
+
+// Below its cell if there is room, else above, else beside it; gone with it when it is scrolled away. Where there is no
+// room at all it is cut where its cell begins: what is read is not to cover what it is about.
 function placeTip() {
   if (!tipCell) return;
   const tip = document.getElementById("tip");
   const at = tipCell.getBoundingClientRect();
   const width = document.documentElement.clientWidth;
+  const [gap, margin] = [6, 8];
   tip.hidden = at.bottom < 0 || at.top > innerHeight || at.right < 0 || at.left > width;
-  const below = at.bottom + 6;
-  const fits = below + tip.offsetHeight < innerHeight;
-  tip.style.left = `${Math.max(8, Math.min(at.left, width - tip.offsetWidth - 8))}px`;
-  tip.style.top = `${fits ? below : Math.max(8, at.top - tip.offsetHeight - 6)}px`;
+  tip.style.maxHeight = "";
+  const [wide, high] = [tip.offsetWidth, tip.offsetHeight];
+  const above = at.top - gap - margin;
+  const below = innerHeight - at.bottom - gap - margin;
+  const beside = [at.right + gap, at.left - gap - wide].find((left) => left >= margin && left + wide <= width - margin);
+  let [left, top] = [Math.min(at.left, width - wide - margin), at.bottom + gap];
+  if (high > below && high <= above) top = at.top - gap - high;
+  else if (high > below && beside !== undefined) [left, top] = [beside, Math.min(at.top, innerHeight - high - margin)];
+  else if (high > below) {
+    tip.style.maxHeight = `${Math.max(above, below)}px`;
+    if (above > below) top = at.top - gap - tip.offsetHeight;
+  }
+  tip.style.left = `${Math.max(margin, left)}px`;
+  tip.style.top = `${Math.max(margin, top)}px`;
 }
 
 function hideTip() {
