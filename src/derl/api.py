@@ -55,6 +55,8 @@ def configure(
     else:
         known = isinstance(task, str | Environment)
         require(known, f"a task is a name such as 'DeepSea-10', an Environment or a Config, not {task!r}")
+        named = env_options is None or isinstance(env_options, Mapping)
+        require(named, f'env_options is a dictionary such as {{"mapping_seed": 7}}, not {env_options!r}')
         config = make_recipe(recipe or DEFAULT_RECIPE, task, **(env_options or {}))
     config = with_parts(config, explorer, exploiter, bonus)
     for name, value in settings.items():
@@ -76,6 +78,7 @@ def plain_seeds(seeds: int | str | Sequence[int]) -> list[int]:
 
 def plain_values(vary: Mapping[str, Sequence[float]]) -> dict[str, list[float]]:
     """The values of varied settings, as plain numbers for the same reason."""
+    require(isinstance(vary, Mapping), f'vary is a dictionary such as {{"bonus.scale": [0.1, 1]}}, not {vary!r}')
     values = {}
     for path, some in vary.items():
         wrong = f"vary: {path} needs a list of numbers, not {some!r}"
