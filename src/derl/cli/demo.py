@@ -68,7 +68,7 @@ def compare(results: list[Result]) -> Table:
 
 
 def tell_what_it_shows(command: Demo, configs: list[Config]) -> None:
-    """Say what to see in the table, and where to see more: who runs the demo alone looks for a difference of returns."""
+    """Say what the table shows, and what to run to see more: on an easy task no return tells the recipes apart."""
     decoupled = [config for config in configs if config.exploiter is not None]
     if (command.task, command.recipes, command.episodes) == (Demo.task, Demo.recipes, Demo.episodes):
         say("This task is so easy that both learn it, and their returns are alike.")
