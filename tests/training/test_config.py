@@ -344,7 +344,7 @@ def test_no_bonus_is_a_bonus_of_nothing_for_remembered_steps_too():
 def test_settings_that_would_change_nothing_or_count_twice_are_refused():
     for settings, words in (
         ({"decoupling__period": 7}, "period is how often an exploiter learns; there is none"),
-        ({"bonus": "none", "bonus__scale": 7.0}, "nothing that a scale of 7 could change"),
+        ({"bonus": "none", "bonus__scale": 7.0}, "bonus.scale changes nothing as there is no bonus"),
     ):
         with pytest.raises(DerlError, match=words):
             derl.configure("DeepSea-4", "a2c-count", **settings).check()
