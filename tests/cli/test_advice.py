@@ -2,16 +2,7 @@
 
 import pytest
 
-from derl.cli.main import main
-
-
-def refused(capsys, *args: str) -> str:
-    """What a command says that cannot be done: one line."""
-    assert main([str(arg) for arg in args]) == 2
-    said = capsys.readouterr().err
-    assert said.startswith("derl: error: ")
-    assert said.count("\n") == 1
-    return said
+from cli.commanding import refused
 
 
 @pytest.mark.parametrize(
