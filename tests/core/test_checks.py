@@ -57,7 +57,7 @@ def test_layers_have_widths():
 
 def test_choices_are_read_from_types():
     check_choices(Part(kind="slow"))
-    with pytest.raises(UnknownNameError, match="unknown kind 'slov'; did you mean slow"):
+    with pytest.raises(UnknownNameError, match="unknown kind 'slov'; known: fast, slow"):
         check_choices(Part(kind="slov"))  # pyright: ignore[reportArgumentType]
 
 
