@@ -52,6 +52,10 @@ def test_a_result_shows_itself_in_one_line():
     text = repr(result)
     assert text == f"<Result of dea2c-count on DeepSea-5: 4 runs, 3 evaluations, in {result.folder.path}>"
     assert repr(dataclasses.replace(result, folder=None)).endswith("3 evaluations>")
+    one = dataclasses.replace(result, runs=result.runs[:1], frame=result.frame.filter(evaluation=1))
+    assert "1 run, 1 evaluation," in repr(one)
+    assert repr(result.policy()) == "<Policy of the exploiter on DeepSea-5>"
+    assert repr(result.policy(seat="explorer")) == "<Policy of the explorer on DeepSea-5>"
 
 
 def test_a_sweep_in_python_is_run_once(tmp_path):
