@@ -184,6 +184,7 @@ def open_run(
 def load(out: str | Path, *, config: Config | None = None, env: AnyEnvironment | None = None) -> Result:
     """The results and policies of a run folder, finished or not. `config` and `env` are as for `resume`."""
     folder, config, trainer = open_run(out, config, env)
+    require(folder.checkpoint.exists(), f"{folder.path} has no checkpoint; train it with 'derl resume {folder.path}'")
     state, metadata = load_checkpoint(folder.checkpoint, trainer.template())
     frame = folder.results_of_checkpoint(metadata["rows"]) if metadata["rows"] else trainer.frame()
     require(len(frame) > 0, f"{folder.path} has no evaluations yet; continue it with 'derl resume {folder.path}'")
