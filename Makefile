@@ -28,6 +28,7 @@ bench: $(STAMP)  ## speed and memory of every recipe
 	$(BIN)/derl bench
 
 $(STAMP): pyproject.toml constraints.txt
+	@echo "installing derl and its dependencies into $(VENV); this takes a minute or two"
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip -c constraints.txt
 	$(BIN)/python -m pip install --quiet -e ".[dev]" -c constraints.txt

@@ -27,7 +27,13 @@ from derl.experiments.experiment import from_data
         ({"vary": {"bonus.scale": ["0.1"]}}, "bonus.scale needs a list of numbers"),
         ({"vary": {"bonus.scale": "12"}}, "bonus.scale needs a list of numbers, not '12'"),
         ({"vary": {"bonus.scale": b"12"}}, "bonus.scale needs a list of numbers"),
+        ({"vary": ["bonus.scale"]}, r"vary is a dictionary such as .*, not \['bonus.scale'\]"),
+        ({"env_options": ["mapping_seed"]}, "env_options is a dictionary"),
         ({"task": 5}, "a task is a name such as 'DeepSea-10'"),
+        ({"recipe": 3}, "a recipe is a name such as 'dea2c-count', not 3"),
+        ({"explorer": 3}, r"explorer is a name such as 'a2c' or an object such as A2C\(\), not 3"),
+        ({"bonus": derl.RND}, r"bonus is a name .*, not the class RND: write RND\(...\)"),
+        ({"exploiter": derl.Count()}, "exploiter is a name .*, not Count"),
     ],
 )
 def test_mistakes_of_type_are_errors_of_one_line(given, message):
@@ -57,6 +63,10 @@ def test_a_result_shows_itself_in_one_line():
     text = repr(result)
     assert text == f"<Result of dea2c-count on DeepSea-5: 4 runs, 3 evaluations, in {result.folder.path}>"
     assert repr(dataclasses.replace(result, folder=None)).endswith("3 evaluations>")
+    one = dataclasses.replace(result, runs=result.runs[:1], frame=result.frame.filter(evaluation=1))
+    assert "1 run, 1 evaluation," in repr(one)
+    assert repr(result.policy()) == "<Policy of the exploiter on DeepSea-5>"
+    assert repr(result.policy(seat="explorer")) == "<Policy of the explorer on DeepSea-5>"
 
 
 def test_a_sweep_in_python_has_as_many_workers_as_it_is_told(tmp_path, monkeypatch):

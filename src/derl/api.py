@@ -59,6 +59,8 @@ def configure(
     else:
         known = isinstance(task, str | Environment)
         require(known, f"a task is a name such as 'DeepSea-10', an Environment or a Config, not {task!r}")
+        named = env_options is None or isinstance(env_options, Mapping)
+        require(named, f'env_options is a dictionary such as {{"mapping_seed": 7}}, not {env_options!r}')
         config = make_recipe(recipe or DEFAULT_RECIPE, task, **(env_options or {}))
     config = with_parts(config, explorer, exploiter, bonus)
     for name, value in settings.items():
@@ -80,6 +82,7 @@ def plain_seeds(seeds: int | str | Sequence[int]) -> list[int]:
 
 def plain_values(vary: Mapping[str, Sequence[float]]) -> dict[str, list[float]]:
     """The values of varied settings, as plain numbers for the same reason."""
+    require(isinstance(vary, Mapping), f'vary is a dictionary such as {{"bonus.scale": [0.1, 1]}}, not {vary!r}')
     values = {}
     for path, some in vary.items():
         wrong = f"vary: {path} needs a list of numbers, not {some!r}"
@@ -188,6 +191,7 @@ def open_run(
 def load(out: str | Path, *, config: Config | None = None, env: AnyEnvironment | None = None) -> Result:
     """The results and policies of a run folder, finished or not. `config` and `env` are as for `resume`."""
     folder, config, trainer = open_run(out, config, env)
+    require(folder.checkpoint.exists(), f"{folder.path} has no checkpoint; train it with 'derl resume {folder.path}'")
     state, metadata = load_checkpoint(folder.checkpoint, trainer.template())
     frame = folder.results_of_checkpoint(metadata["rows"]) if metadata["rows"] else trainer.frame()
     require(len(frame) > 0, f"{folder.path} has no evaluations yet; continue it with 'derl resume {folder.path}'")

@@ -17,6 +17,15 @@ def run(capsys, *args: str) -> tuple[int, str]:
     return code, captured.out + captured.err
 
 
+def refused(capsys, *args: str) -> str:
+    """What a command says that cannot be done: one line."""
+    assert main([str(arg) for arg in args]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith("derl: error: ")
+    assert said.count("\n") == 1
+    return said
+
+
 def entered(store: Path, case: Case, seeds: int, seconds: float = 0.0, value: float = 0.0) -> None:
     """Put runs of a case into a store that all had the same return at every evaluation."""
     members = members_of([(case, seed) for seed in range(seeds)])

@@ -63,6 +63,9 @@ def test_evaluate_prints_each_run(trained):
     done = run("evaluate", trained[0], "--episodes", "3")
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("±") == 2
+    # A baseline has one policy: derl watch calls it so too.
+    assert "policy return" in done.stdout
+    assert "explorer" not in done.stdout
     assert run("evaluate", trained[0], "--episodes", "0").returncode == 2
 
 
@@ -71,6 +74,8 @@ def test_list_names_everything(capsys):
     printed = capsys.readouterr().out
     for name in ("DeepSea-30", "Hallway-30-30", "dedqn-icm", "hash-count", "jensen-shannon", "3.40"):
         assert name in printed
+    # Labels of the paper's source are not for readers.
+    assert "eq. kl" not in printed
 
 
 def test_other_parts_and_varied_numbers(tmp_path):
@@ -96,10 +101,11 @@ def test_other_parts_and_varied_numbers(tmp_path):
         (["trian"], "did you mean train"),
         (["train"], "needs a task"),
         (["train", "DeepSee-10"], "did you mean DeepSea-10"),
+        (["train", "CartPole-v1"], "known: DeepSea-10, Hallway-10-10 (Gymnasium's ids are not"),
         (["train", "DeepSea-0"], "size of DeepSea"),
         (["train", "DeepSea-10", "--recipe", "dea2c-coun"], "did you mean dea2c-count"),
-        (["train", "DeepSea-10", "--bonus-kind", "icn"], "did you mean icm"),
-        (["train", "DeepSea-10", "--explorer-kind", "a2d"], "did you mean a2c"),
+        (["train", "DeepSea-10", "--bonus-kind", "icn"], "known: count, hash-count, icm"),
+        (["train", "DeepSea-10", "--explorer-kind", "sac"], "known: a2c, bootstrapped-dqn"),
         (["train", "DeepSea-10", "--explorer.learning-rate", "-1"], "learning_rate"),
         (["train", "DeepSea-10", "--bonus.increment", "0"], "increment"),
         (["train", "DeepSea-10", "--protocol.episodes", "0"], "episodes"),
@@ -113,7 +119,7 @@ def test_other_parts_and_varied_numbers(tmp_path):
             "unknown number to vary 'bonus.sale'; did you mean bonus.scale",
         ),
         (["train", "DeepSea-10", "--vary", "explorer.n_steps=1,2"], "shapes the program"),
-        (["train", "DeepSea-10", "--env-option", "mapping_sed=1"], "did you mean mapping_seed"),
+        (["train", "DeepSea-10", "--env-option", "mapping_sed=1"], "known: mapping_seed"),
         (["train", "DeepSea-10", "--explorer-reward", "none"], "known: both, intrinsic"),
         (["resume", "nowhere"], "not a run folder"),
         (["evaluate", "nowhere"], "not a run folder"),

@@ -186,3 +186,40 @@ def test_the_palette_keeps_frequent_colours_exactly():
     assert palette.shape == (256, 3)
     back = np.asarray(with_palette(frame, palette).convert("RGB"))
     np.testing.assert_array_equal(back[:30], pixels[:30])
+
+
+def test_what_cannot_be_written_is_told_before_anything_is_played(run, loaded, monkeypatch, tmp_path):
+    monkeypatch.setattr("derl.experiments.machine.os.access", lambda *args: False)
+    monkeypatch.setattr(watch, "play", lambda *args, **kwargs: pytest.fail("played"))
+    monkeypatch.setattr(plot, "plot_curves", lambda *args, **kwargs: pytest.fail("drawn"))
+    with pytest.raises(
+        DerlError, match=f"cannot write in {run}; choose another folder with --gif FILE, or use --no-gif"
+    ):
+        Watch(run).execute(screen(False))
+    for command in (Plot(run), Plot(run, out=tmp_path / "new")):
+        with pytest.raises(DerlError, match=r"cannot write in .*; choose another folder with --out"):
+            command.execute()
+
+
+def test_the_folder_of_a_gif_is_made_as_that_of_figures_is(run, loaded, tmp_path):
+    gif = tmp_path / "new" / "deeper" / "a.gif"
+    assert Watch(run, gif=gif).execute(screen(False)) == gif
+    assert gif.exists()
+
+
+@pytest.mark.parametrize("width", [100, 30])
+def test_a_state_that_does_not_draw_itself_is_shown_whole(width, run, loaded, monkeypatch):
+    monkeypatch.setattr(DeepSea, "render_text", Environment.render_text)
+    console = screen(False, width)
+    Watch(run, no_gif=True).execute(console)
+    lines = printed(console).splitlines()
+    assert all(len(line) <= width for line in lines if line.startswith(("│", "╭")))
+    assert re.search(r"│ row: 5 ", printed(console))
+    assert "…" not in printed(console)
+
+
+def test_a_line_longer_than_the_terminal_goes_on_in_the_next(run, loaded, monkeypatch):
+    monkeypatch.setattr(DeepSea, "render_text", lambda env, state: "z" * 100 + "q")
+    console = screen(False, 40)
+    Watch(run, seat="explorer", no_gif=True).execute(console)
+    assert (printed(console).count("z"), printed(console).count("q")) == (100, 1)

@@ -8,7 +8,9 @@ from pathlib import Path
 import polars as pl
 import pytest
 from analysis.synthetic import made_up
+from analysis.trained import tiny_run
 
+from cli.commanding import entered
 from derl.analysis.report.files import read_facts
 from derl.cli.main import main
 from derl.cli.report import Report
@@ -34,7 +36,11 @@ def test_it_writes_a_page_and_tells_where(results, tmp_path, capsys):
     (results / "facts.json").write_text(json.dumps({"machine": "a large one", "seconds": 7200, "Weather": "fine"}))
     out = tmp_path / "deep" / "page.html"
     assert main(["report", "--results", str(results), "--out", str(out), "--evaluations", "4", "--title", "Mine"]) == 0
-    assert "page.html (" in capsys.readouterr().out
+    told = capsys.readouterr().out.splitlines()
+    # Before each wait it is said what for.
+    assert told[0] == f"reading {results}"
+    assert told[1].startswith("4 runs: comparing them with the paper, testing its claims")
+    assert "page.html (" in told[2]
     page = out.read_text()
     for text in ("<title>Mine</title>", "a large one", "2 h 0 min", "Weather", "DeA2C Count"):
         assert text in page
@@ -54,6 +60,30 @@ def test_files_and_folders_become_one_frame(results):
 def test_without_facts_the_version_is_known(results):
     assert read_facts([results]).version
     assert read_facts([results]).seconds is None
+
+
+def test_a_store_is_reported_as_it_is_and_beside_files(results, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    entered(Path("kept"), Case.of("a2c", "DeepSea-10"), 2)
+    assert main(["report", "--store", "kept"]) == 0
+    assert "2 runs: " in capsys.readouterr().out
+    # The page has the command that makes it again.
+    assert "derl report --store kept" in Path("report.html").read_text()
+    assert main(["report", "--store", "kept", "--results", str(results), "--evaluations", "4"]) == 0
+    assert "6 runs: " in capsys.readouterr().out
+    assert main(["report", "--store", "nowhere"]) == 2
+    assert "there are no results in nowhere yet" in capsys.readouterr().err
+
+
+def test_a_run_folder_has_to_go_through_a_store(tmp_path, capsys):
+    folder = tiny_run().folder
+    assert folder is not None
+    way = f"derl store import {folder.path}, and the store into a report, derl report --store FOLDER"
+    for path in (folder.path, folder.results):
+        assert main(["report", "--results", str(path), "--out", str(tmp_path / "x.html")]) == 2
+        assert way in capsys.readouterr().err
+    assert main(["report", "--results", str(folder.path.parent), "--out", str(tmp_path / "x.html")]) == 2
+    assert f"derl store import {folder.path.parent}/*" in capsys.readouterr().err
 
 
 def test_a_full_disk_leaves_no_half_report(results, tmp_path, monkeypatch):

@@ -7,6 +7,7 @@ import pytest
 
 from derl.core.checks import (
     check_choices,
+    naming,
     require_at_least,
     require_below,
     require_positive,
@@ -56,5 +57,26 @@ def test_layers_have_widths():
 
 def test_choices_are_read_from_types():
     check_choices(Part(kind="slow"))
-    with pytest.raises(UnknownNameError, match="unknown kind 'slov'; did you mean slow"):
+    with pytest.raises(UnknownNameError, match="unknown kind 'slov'; known: fast, slow"):
         check_choices(Part(kind="slov"))  # pyright: ignore[reportArgumentType]
+
+
+@pytest.mark.parametrize(
+    ("place", "message", "told"),
+    [
+        ("explorer", "Part: number must be at least 1", "explorer.number must be at least 1"),
+        (
+            "explorer",
+            "Part: number, widths and kind are not for this",
+            "explorer.number, widths and kind are not for this",
+        ),
+        ("explorer", "Part: too few samples", "explorer: too few samples"),
+        ("", "Part: number must be at least 1", "number must be at least 1"),
+        ("explorer", "Other: number must be at least 1", "Other: number must be at least 1"),
+        ("explorer", "number must be at least 1", "number must be at least 1"),
+    ],
+)
+def test_a_part_is_called_by_its_place(place, message, told):
+    with pytest.raises(DerlError) as error, naming(place, Part()):
+        raise DerlError(message)
+    assert str(error.value) == told

@@ -7,9 +7,16 @@ from derl.core.naming import add_kind
 
 
 def test_a_near_miss_gets_a_suggestion():
-    error = UnknownNameError("agent", "A2D", ["a2c", "ppo", "dqn"])
+    error = UnknownNameError("agent", "A2D", ["a2c", *"bcefghij"])
     assert str(error) == "unknown agent 'A2D'; did you mean a2c?"
     assert isinstance(error, DerlError)
+    assert str(UnknownNameError("agent", "A2D", ["a2c"], few=0)) == "unknown agent 'A2D'; did you mean a2c?"
+
+
+def test_of_a_few_names_all_are_told():
+    """The one that looks most like extrinsic is its opposite."""
+    error = UnknownNameError("explorer_reward", "extrinsic", ["intrinsic", "both"])
+    assert str(error) == "unknown explorer_reward 'extrinsic'; known: both, intrinsic"
 
 
 def test_a_far_miss_gets_the_list():

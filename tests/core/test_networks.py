@@ -109,7 +109,7 @@ def test_each_layer_has_its_gain_and_its_own_randomness():
 
 
 def test_an_unknown_activation_is_refused():
-    with pytest.raises(UnknownNameError, match="activation 'rely'; did you mean relu"):
+    with pytest.raises(UnknownNameError, match="activation 'rely'; known: relu, tanh"):
         MLP(KEY, Discrete(3), (4,), 2, activation="rely")
 
 

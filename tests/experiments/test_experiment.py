@@ -102,7 +102,7 @@ def test_parts_have_seeds_and_values_of_their_own():
         ({"seeds": [4294967296]}, "from 0 to 4294967295, none negative; got 4294967296"),
         ({"seeds": 10**12}, "at most 1,000,000 seeds"),
         ({"seads": 3}, "did you mean seeds"),
-        ({"parts": [{"reciples": []}]}, "did you mean recipes"),
+        ({"parts": [{"reciples": []}]}, "known: protocol, recipes, "),
         ({"parts": [1]}, "list of tables"),
         ({"protocol": {"episodes": "abc"}}, "whole number"),
         ({"protocol": {"steps": "abc"}}, "steps takes a whole number"),
@@ -246,7 +246,7 @@ def test_a_setting_names_every_case_that_has_it():
     assert settings(mine, "explorer.n_steps=5", "explorer.n_steps=8") == five | eight
     assert settings(mine, "bonus.scale=0.1,explorer.n_steps=8") == {f"bonus.scale=0.1, explorer.n_steps=8, {rest}"}
     assert settings(mine, "explorer_reward=both", "DeepSea-5") == five | eight
-    with pytest.raises(DerlError, match=r"unknown task, recipe or setting 'bonus.scale=0.2'; did you mean bonus.scale"):
+    with pytest.raises(DerlError, match=r"unknown task, recipe or setting 'bonus.scale=0.2'; known: .*bonus.scale=0.1"):
         mine.narrowed(only=["bonus.scale=0.2"])
 
 

@@ -78,7 +78,8 @@ def test_what_is_no_whole_run_is_refused_and_leaves_nothing(good, damage, messag
     with pytest.raises(DerlError, match=message):
         exported_runs([tmp_path / "bad.parquet"])
     code, out = run(capsys, "store", "import", tmp_path / "bad.parquet", "--store", tmp_path / "store")
-    assert (code, len(out.strip().splitlines())) == (2, 1)
+    # What is being read, and what is wrong with it.
+    assert (code, len(out.strip().splitlines())) == (2, 2)
     assert not (tmp_path / "store").exists()
 
 

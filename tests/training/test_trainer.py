@@ -278,9 +278,14 @@ def test_a_checkpoint_of_other_runs_is_refused(tmp_path, other):
     kept = (second / "results.parquet").read_bytes()
     shutil.copy(first / "checkpoint.safetensors", second)
     for use in (derl.resume, derl.load):
-        with pytest.raises(DerlError, match="is of other runs than these"):
+        with pytest.raises(
+            DerlError, match=f"is of other runs than these.*start a new run: derl train --config {second}"
+        ):
             use(second)
     assert (second / "results.parquet").read_bytes() == kept
+    (second / "checkpoint.safetensors").unlink()
+    with pytest.raises(DerlError, match=f"has no checkpoint; train it with 'derl resume {second}'"):
+        derl.load(second)
 
 
 def test_a_run_is_not_resumed_with_another_configuration(tmp_path):

@@ -15,7 +15,7 @@ Divergence = Literal["kl", "chi-squared", "jensen-shannon", "mmd", "wasserstein"
 
 
 def kl(log_p: LogProbs, log_q: LogProbs) -> Float[Array, "*b"]:
-    """Kullback-Leibler divergence: D(p, q) = sum_a p(a) (log p(a) - log q(a)), the paper's eq. kl_divergence."""
+    """Kullback-Leibler divergence: D(p, q) = sum_a p(a) (log p(a) - log q(a)), which the paper uses."""
     return (jnp.exp(log_p) * (log_p - log_q)).sum(-1)
 
 

@@ -14,7 +14,7 @@ class NoBonus(Bonus[tuple[()]]):
     def check(self) -> None:
         super().check()
         require(
-            self.scale == 1, f"NoBonus: there is nothing that a scale of {self.scale:g} could change; leave it at 1"
+            self.scale == 1, f"NoBonus: scale changes nothing as there is no bonus; leave it at 1, not {self.scale:g}"
         )
 
     def idle(self, spec: Spec, num_envs: int) -> dict[str, str]:

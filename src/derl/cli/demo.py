@@ -9,8 +9,9 @@ from rich.table import Table
 from derl.analysis.figures.run import plot_comparison, plot_decoupling
 from derl.analysis.runs.result import Result
 from derl.api import train
-from derl.cli.display import console, duration, showing, spread, value
+from derl.cli.display import console, duration, say, showing, spread, value
 from derl.cli.flags import parsed
+from derl.cli.modules import command_line
 from derl.cli.returns import is_published
 from derl.core.errors import require
 from derl.experiments.paper import published, row_name
@@ -66,6 +67,24 @@ def compare(results: list[Result]) -> Table:
     return table
 
 
+def tell_what_it_shows(command: Demo, configs: list[Config]) -> None:
+    """Say what the table shows, and what to run to see more: on an easy task no return tells the recipes apart."""
+    decoupled = [config for config in configs if config.exploiter is not None]
+    if (command.task, command.recipes, command.episodes) == (Demo.task, Demo.recipes, Demo.episodes):
+        say("This task is so easy that both learn it, and their returns are alike.")
+    if decoupled:
+        words = ["train", command.task, "--recipe", decoupled[-1].recipe, "--explorer-reward", "intrinsic"]
+        more = command_line(*words, "--protocol.episodes", "10000")
+        say(f"Decoupling lets the explorer follow the bonus alone, and the exploiter still learns the task: {more}")
+
+
+def tell_what_next(folders: list[Path]) -> None:
+    """Say where the runs are, and what can be done with one."""
+    say(f"runs: {', '.join(map(str, folders))}", markup=False)
+    watch, plot = (command_line(name, str(folders[-1])) for name in ("watch", "plot"))
+    say(f"go on with: {watch}, {plot}", markup=False)
+
+
 def main(args: list[str]) -> None:
     """Train, compare, draw."""
     command = parsed(Demo, args, "derl demo")
@@ -85,8 +104,10 @@ def main(args: list[str]) -> None:
     env = results[0].config.make_env()
     if env.optimal_return is not None:
         console.print(f"The best possible return is {env.optimal_return:.2f}.")
+    tell_what_it_shows(command, [result.config for result in results])
     pictures = plot_comparison(results, out / "curves")
     if env.grid_shape is not None:
         pictures += plot_decoupling(results[-1], 0, out / "decoupling")
     for path in pictures:
         console.print(f"picture: {path}", soft_wrap=True, markup=False)
+    tell_what_next([out / name for name in configs])

@@ -214,7 +214,7 @@ class Shower:
             Field("steps/s", compact(p.steps_per_second), 3),
             Field("episodes", compact(p.episodes), 5),
             Field("explorer", value(p.explorer_return), 4),
-            Field("exploiter" if self.decoupled else "evaluation", value(p.exploiter_return), 2),
+            Field("exploiter" if self.decoupled else "policy", value(p.exploiter_return), 2),
             Field("left", duration(p.seconds_left), 1),
         ]
         return fields + ([Field("failed", str(p.failed), 0)] if p.failed else [])

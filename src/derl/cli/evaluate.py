@@ -4,6 +4,7 @@ import dataclasses
 
 from rich.table import Table
 
+from derl.analysis.figures.animation import title
 from derl.analysis.measures.numbers import signed
 from derl.api import load
 from derl.cli.display import show_table, tell_failures
@@ -36,7 +37,8 @@ def main(args: list[str]) -> None:
     result = load(command.run)
     seats = ("exploiter", "explorer") if result.config.exploiter is not None else ("explorer",)
     table = Table(box=None, header_style="bold")
-    for name in ("run", "seed", *result.runs[0].values, *[f"{seat} return" for seat in seats]):
+    names = [f"{title(seat, len(seats) == 1).lower()} return" for seat in seats]
+    for name in ("run", "seed", *result.runs[0].values, *names):
         table.add_column(name, justify="right")
     returns = {
         seat: result.evaluate(seat, episodes=command.episodes, deterministic=not command.sampled, seed=command.seed)

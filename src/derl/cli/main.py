@@ -11,7 +11,7 @@ from typing import Any
 
 from derl._version import __version__
 from derl.cli.display import fail
-from derl.cli.modules import remember_modules
+from derl.cli.modules import check_module, remember_modules
 from derl.core.errors import DerlError, UnknownNameError
 from derl.experiments.machine import stay_on_cpu
 from derl.training.trainer import Interrupted
@@ -134,6 +134,7 @@ def run(command: str, args: list[str], modules: list[str]) -> None:
 
 def load(module: str) -> None:
     """Import a user's module, which may be in the folder the command was typed in."""
+    check_module(module)
     sys.path.insert(0, "")
     try:
         importlib.import_module(module)

@@ -2,6 +2,9 @@
 
 import shlex
 from collections.abc import Sequence
+from pathlib import Path
+
+from derl.core.errors import require
 
 _names: list[str] = []
 
@@ -9,6 +12,15 @@ _names: list[str] = []
 def remember_modules(names: Sequence[str]) -> None:
     """Note the modules of this call of `derl`. A process may call it several times."""
     _names[:] = names
+
+
+def check_module(name: str) -> None:
+    """Raise if what --import was given is the path of a file: Python would look for a module of that name."""
+    path = Path(name)
+    plain = name != "" and path.suffix != ".py" and "/" not in name and not name.startswith(".")
+    meant = path.stem.lstrip(".") or "MODULE"
+    where = "" if path.parent == Path() else f" in the folder {path.parent}"
+    require(plain, f"--import takes the name of a module, not a path: write --import {meant}{where}")
 
 
 def imported_modules() -> tuple[str, ...]:

@@ -9,6 +9,7 @@ from derl.api import load
 from derl.cli.display import console, tell_failures
 from derl.cli.flags import RunPath, parsed
 from derl.core.errors import require
+from derl.experiments.machine import check_output
 from derl.training.cache import use_compilation_cache
 from derl.training.config import require_episodes
 
@@ -35,6 +36,7 @@ class Plot:
         use_compilation_cache()
         result = load(self.run)
         out = self.run if self.out is None else self.out
+        check_output(out)
         # Asked for first: a wrong number should be told before anything is written.
         env = result.policy(self.number).env
         paths = plot_curves(result, out / "curves")

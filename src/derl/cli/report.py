@@ -2,17 +2,24 @@
 
 import dataclasses
 from pathlib import Path
+from typing import Annotated
+
+import tyro
 
 from derl.analysis.measures.frames import EVALUATIONS, newest
 from derl.analysis.report import TITLE, write_report
 from derl.analysis.report.files import read_facts
-from derl.cli.display import console
+from derl.cli.display import console, say
 from derl.cli.flags import parsed
 from derl.cli.modules import command_line
 from derl.core.errors import require
 from derl.core.files import file_to_write
 from derl.experiments.exchange import read_results
 from derl.experiments.machine import check_output
+from derl.experiments.store import Store
+
+MANY = 1000
+"""From so many runs on a page takes more than a moment."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -21,8 +28,10 @@ class Report:
 
     out: Path = Path("report.html")
     """The page."""
-    results: tuple[Path, ...] = (Path("results/paper"),)
-    """Folders of Parquet files, or the files themselves."""
+    results: Annotated[tuple[Path, ...] | None, tyro.conf.arg(metavar="PATH ...")] = None
+    """Folders of Parquet files, or the files themselves. By default results/paper, or nothing beside a store."""
+    store: Path | None = None
+    """A folder of results as sweeps and derl store import make it, read as it is."""
     title: str = TITLE
     """The page's title."""
     csv: Path | None = None
@@ -36,27 +45,43 @@ class Report:
         require(not self.out.is_dir(), f"{self.out} is a folder; give the name of a file")
         good = self.out.suffix.lower() in (".html", ".htm")
         require(good, f"derl report writes HTML: give {self.out} a name that ends in .html")
-        require(len(self.results) > 0, "--results needs files or folders of results")
+        require(self.results != (), "--results needs files or folders of results")
         # Told now, not after a minute of work.
         check_output(file_to_write(self.out).parent)
         if self.csv is not None:
             require(self.csv.is_dir() or not self.csv.exists(), f"{self.csv} is a file; --csv takes a folder")
             check_output(self.csv, "--csv")
-        missing = next((path for path in self.results if not path.exists()), None)
-        where = "name results with --results FILE.parquet (of a store: derl store export FILE.parquet)"
+        missing = next((path for path in self.paths if not path.exists()), None)
+        where = "name results with --results FILE.parquet, or their store with --store FOLDER"
         require(missing is None, f"there is no {missing}; {where}")
-        whole = read_results(self.results)
+        store = None if self.store is None else Store(self.store, read_only=True)
+        say(f"reading {', '.join(map(str, self.places))}", markup=False)
+        whole = read_results(self.paths, store)
         frame = newest(whole)
         left_out = whole["run"].n_unique() - frame["run"].n_unique()
         if left_out:
             console.print(f"{left_out} runs are left out: of an older engine, or of a recipe that has changed since")
-        facts = dataclasses.replace(read_facts(self.results), command=self.command)
+        facts = dataclasses.replace(read_facts(self.places), command=self.command)
+        runs = frame["run"].n_unique()
+        patience = "; this takes a minute or two" if runs > MANY else ""
+        say(f"{runs:,} runs: comparing them with the paper, testing its claims, drawing{patience}")
         return write_report(frame, self.out, title=self.title, facts=facts, evaluations=self.evaluations, csv=self.csv)
+
+    @property
+    def paths(self) -> tuple[Path, ...]:
+        """The files and folders of results."""
+        return self.results or ((Path("results/paper"),) if self.store is None else ())
+
+    @property
+    def places(self) -> tuple[Path, ...]:
+        """All that is read."""
+        return self.paths if self.store is None else (self.store, *self.paths)
 
     @property
     def command(self) -> str:
         """What makes the same page again, wherever it is written to."""
-        words = ["--results", *map(str, self.results)]
+        words = ["--results", *map(str, self.paths)] if self.paths else []
+        words += [] if self.store is None else ["--store", str(self.store)]
         words += [] if self.evaluations == EVALUATIONS else ["--evaluations", str(self.evaluations)]
         words += [] if self.title == TITLE else ["--title", self.title]
         return command_line("report", *words)

@@ -11,7 +11,7 @@ from rich.markup import escape
 
 from derl.analysis.published.explaining import tests_made
 from derl.analysis.published.verdicts import verdicts
-from derl.cli.display import console, counted, duration
+from derl.cli.display import console, counted, duration, say
 from derl.cli.flags import STORE, parsed
 from derl.cli.selection import StoredSelection
 from derl.core.errors import UnknownNameError, require
@@ -102,7 +102,10 @@ def import_runs(command: Import) -> None:
     for path in command.paths:
         require(path.exists(), f"there is no {path}")
     # All of it is read before a store is made: a mistake is to leave nothing.
-    read = [trained_runs(path) if (path / CONFIG).exists() else exported_runs([path]) for path in command.paths]
+    read = []
+    for path in command.paths:
+        say(f"reading {path}", markup=False)
+        read.append(trained_runs(path) if (path / CONFIG).exists() else exported_runs([path]))
     store = Store(command.store)
     for path, runs in zip(command.paths, read, strict=True):
         console.print(f"{path}: {counted(runs.enter(store), 'new run')} imported", soft_wrap=True, markup=False)

@@ -189,7 +189,7 @@ def main(args: list[str]) -> None:
     require(name not in EXPERIMENTS, f"{name} is one of the built-in experiments: derl reproduce {name}{own}")
     if command.spec.suffix != ".toml" and not command.spec.exists():
         files = [str(path) for path in (command.spec.parent).glob("*.toml")]
-        raise UnknownNameError("file or experiment", name, (*EXPERIMENTS, *files))
+        raise UnknownNameError("file or experiment", name, (*EXPERIMENTS, *files), few=0)
     experiment = command.narrow(read_experiment(command.spec)).check()
     done = run_experiment(experiment, command, imported_modules())
     if done is None:

@@ -12,8 +12,8 @@ import tyro
 from derl.agents import AnyAgent
 from derl.api import DEFAULT_RECIPE, train
 from derl.bonuses.base import AnyBonus
-from derl.cli.display import console, showing
-from derl.cli.flags import Task, parsed
+from derl.cli.display import say, showing
+from derl.cli.flags import Task, check_filled, parsed
 from derl.cli.returns import report
 from derl.core.errors import DerlError, require
 from derl.envs.base import AnyEnvironment
@@ -223,6 +223,7 @@ def parse(args: list[str]) -> tuple[Train, Config]:
     shared = {name: value for name, value in shared.items() if name in {f.name for f in dataclasses.fields(Config)}}
     shared |= flags_of(earlier_run(args))
     command = parsed(flags_for(config), args, "derl train", default=flags_for(config)(**shared))
+    check_filled(command, args)
     # It decides which flags there are, so it was looked for before they were read.
     late = not positional and command.task != config.task
     require(not late, f"the task comes first: derl train {command.task} --config ...")
@@ -234,13 +235,24 @@ def default_folder(config: Config) -> Path:
     return Path("runs") / f"{config.task}_{config.recipe}_{time.strftime('%Y%m%d-%H%M%S')}"
 
 
+def notes(config: Config, vary: dict[str, list[float]]) -> list[str]:
+    """What can be done but may not be meant."""
+    found, protocol = [], config.protocol
+    if ignores_lambda(config.explorer_reward, config.bonus) and (config.bonus.scale != 1 or "bonus.scale" in vary):
+        found += ["bonus.scale changes nothing here: the explorer's bonus is divided by its own recent size"]
+    budget, unit = (protocol.episodes, "episodes") if protocol.steps is None else (protocol.steps, "steps")
+    if budget < protocol.evaluate_every:
+        each = f"protocol.evaluate_every is {protocol.evaluate_every:,} {unit}, and training ends after {budget:,}"
+        found += [f"there will be one evaluation, at the end: {each}"]
+    return found
+
+
 def main(args: list[str]) -> None:
     """Train, and report."""
     command, config = parse(args)
     vary = parse_vary(command.vary)
-    if ignores_lambda(config.explorer_reward, config.bonus) and (config.bonus.scale != 1 or "bonus.scale" in vary):
-        note = "bonus.scale changes nothing here: the explorer's bonus is divided by its own recent size"
-        console.print(note, soft_wrap=True)
+    for note in notes(config, vary):
+        say(note)
     out = command.out or default_folder(config)
     with showing(f"{config.task} {config.recipe}", config.exploiter is not None) as show:
         result = train(

@@ -20,6 +20,7 @@ from derl.cli.display import console, tell_failures
 from derl.cli.flags import RunPath, parsed
 from derl.core.errors import require
 from derl.envs.base import AnyEnvironment, Environment
+from derl.experiments.machine import check_output
 from derl.training.cache import use_compilation_cache
 from derl.training.evaluation import Seat
 
@@ -46,7 +47,7 @@ class Watch:
     fps: float = 4.0
     """Steps per second."""
     gif: Path | None = None
-    """Where to write the GIF; by default watch.gif in the run folder."""
+    """Where to write the GIF; by default watch.gif in the run folder. Its folder is made if there is none."""
     no_gif: tyro.conf.FlagCreatePairsOff[bool] = False
     """Write no GIF."""
 
@@ -60,20 +61,24 @@ class Watch:
             check_gif(self.gif)
         use_compilation_cache()
         result = load(self.run)
-        seats = self.seats(result)
+        seats, env = self.seats(result), result.policy(self.number).env
+        path = None if self.no_gif or not draws(env) else self.gif or self.run / "watch.gif"
+        if path is not None:
+            # Before the episodes are shown: they may take minutes.
+            check_output(path.parent, "--gif FILE, or use --no-gif")
         played: dict[Seat, list[list[Shot]]] = {
             seat: play(result, self.number, seat, episodes=self.episodes, seed=self.seed, greedy=not self.sampled)
             for seat in seats
         }
-        env, tracks, alone = result.policy(self.number).env, tracks_of(played), result.config.exploiter is None
+        tracks, alone = tracks_of(played), result.config.exploiter is None
         show(env, tracks, screen, self.fps, alone)
         tell_failures(result, [self.number])
-        if self.no_gif:
+        if path is None:
+            if not self.no_gif:
+                why = f"{env.name} does not draw itself (Environment.render_rgb), so there is no GIF"
+                screen.print(why, markup=False)
             return None
-        if type(env).render_rgb is Environment.render_rgb:
-            screen.print(f"{env.name} does not draw itself (Environment.render_rgb), so there is no GIF", markup=False)
-            return None
-        path = write_gif(self.gif or self.run / "watch.gif", env, tracks, fps=self.fps, alone=alone)
+        path = write_gif(path, env, tracks, fps=self.fps, alone=alone)
         screen.print(f"GIF: {path}", soft_wrap=True, markup=False)
         return path
 
@@ -83,6 +88,11 @@ class Watch:
             require(self.seat != "exploiter", f"{result.config.recipe} has no exploiter; watch its explorer")
             return ["explorer"]
         return ["explorer", "exploiter"] if self.seat == "both" else [self.seat]
+
+
+def draws(env: AnyEnvironment) -> bool:
+    """Whether an environment can draw its states."""
+    return type(env).render_rgb is not Environment.render_rgb
 
 
 def show(env: AnyEnvironment, tracks: list[Track], screen: Console, fps: float, alone: bool) -> None:
@@ -106,14 +116,17 @@ def frame(env: AnyEnvironment, moment: dict[Seat, Shot], width: int, alone: bool
     """The policies beside each other if the terminal is wide enough, else one above the other."""
     panels, needed = [], 0
     for seat, shot in moment.items():
-        text = Text(env.render_text(shot.state), no_wrap=True)
+        text = Text(env.render_text(shot.state), overflow="fold")
         text.highlight_regex(AGENT, "bold red")
         text.highlight_regex(GOAL, "bold yellow")
         caption = shot.describe()
         inner = max(text.cell_len if "\n" not in text.plain else max(map(len, text.plain.split("\n"))), len(caption))
-        needed += inner + 6
+        # A line that is too long goes on in the next one: cut off, its end would never be seen.
+        whole = min(inner + 6, width)
+        text.no_wrap = whole == inner + 6
+        needed += whole
         heading = f"[bold {COLOURS[seat]}]{title(seat, alone)}[/]"
-        panels.append(Panel(text, title=heading, subtitle=caption, width=inner + 6, padding=(0, 1), border_style="dim"))
+        panels.append(Panel(text, title=heading, subtitle=caption, width=whole, padding=(0, 1), border_style="dim"))
     if needed > width:
         return Group(*panels)
     grid = Table.grid(padding=(0, 1))

@@ -1,10 +1,28 @@
 """One-line refusals of settings that make no sense. Each names the part that has the setting, and the value it has."""
 
+import contextlib
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Literal, get_args, get_origin
 
-from derl.core.errors import UnknownNameError, require
+from derl.core.errors import DerlError, UnknownNameError, require
+
+
+@contextlib.contextmanager
+def naming(place: str, part: Any) -> Iterator[None]:
+    """For a block that checks a part: what it refuses has the name that users give it, explorer.gamma, not A2C: gamma.
+
+    A part does not know where it stands, and the same class may stand in two places.
+    """
+    try:
+        yield
+    except DerlError as error:
+        kind, _, wrong = str(error).partition(": ")
+        if kind != type(part).__name__:
+            raise
+        is_field = wrong.split()[0].rstrip(",") in {field.name for field in dataclasses.fields(part)}
+        between = "" if not place else "." if is_field else ": "
+        raise DerlError(f"{place}{between}{wrong}") from None
 
 
 def _require_each(settings: Any, fields: Sequence[str], holds: Callable[[Any], bool], wish: str) -> None:

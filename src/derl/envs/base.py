@@ -1,6 +1,8 @@
 """The contract every environment follows."""
 
 import abc
+import dataclasses
+from collections.abc import Mapping
 from typing import Any, Generic, NamedTuple, TypeVar
 
 import equinox as eqx
@@ -22,6 +24,15 @@ class Step(NamedTuple):
     """The task ended: nothing follows, values are 0."""
     truncated: Bool[Array, ""]
     """The episode was cut off by a limit outside the task: values bootstrap from `obs`."""
+
+
+def fields_of(state: Any) -> Mapping[str, Any]:
+    """The fields of a state by their names; none if it is an array, say."""
+    if isinstance(state, Mapping):
+        return state
+    if dataclasses.is_dataclass(state):
+        return {field.name: getattr(state, field.name) for field in dataclasses.fields(state)}
+    return state._asdict() if hasattr(state, "_asdict") else {}
 
 
 class Environment(eqx.Module, Generic[State]):
@@ -85,8 +96,9 @@ class Environment(eqx.Module, Generic[State]):
         """Take one step."""
 
     def render_text(self, state: State) -> str:
-        """The state as text."""
-        return str(state)
+        """The state as text: unless a class knows better, a line for each of its fields."""
+        fields = fields_of(state)
+        return "\n".join(f"{name}: {value}" for name, value in fields.items()) if fields else str(state)
 
     def render_rgb(self, state: State) -> np.ndarray:
         """The state as an RGB picture, `uint8` of shape (height, width, 3)."""

@@ -24,6 +24,7 @@ PAPER_TASKS = (
 )
 """The tasks of the paper's tables, in their order."""
 
+NOT_GYMNASIUM = " (Gymnasium's ids are not; docs/environments.md tells how to add a task, as pure JAX functions)"
 Constructor = Callable[..., AnyEnvironment]
 
 
@@ -56,7 +57,8 @@ def make(name: str, **options: Any) -> AnyEnvironment:
     head, *tail = name.strip().split("-")
     kind = _FAMILIES.get(_plain(head))
     if kind is None:
-        raise UnknownNameError("task", name, [_as_asked(known, tail) for known in _FAMILIES.values()])
+        asked = [_as_asked(known, tail) for known in _FAMILIES.values()]
+        raise UnknownNameError("task", name, asked, few=0, advice=NOT_GYMNASIUM)
     sizes = _sizes(kind, name, tail)
     # Looking at a signature takes longer than making most environments.
     allowed = kind.options() if options else None

@@ -18,7 +18,7 @@ from derl.experiments.packing import Entry
 from derl.experiments.planner import Member, results_of
 from derl.experiments.store import Store, is_store
 from derl.training.config import Config
-from derl.training.folder import CONFIG, RunFolder
+from derl.training.folder import CONFIG, RESULTS, RunFolder
 from derl.training.members import expand
 from derl.training.recipes import RECIPES
 from derl.training.schedule import schedule_of
@@ -56,21 +56,16 @@ def export(
     return frame["key"].n_unique()
 
 
-def read_results(paths: Sequence[Path | str]) -> pl.DataFrame:
-    """A results frame from Parquet files (folders stand for all such files in them).
+def read_results(paths: Sequence[Path | str], store: Store | None = None) -> pl.DataFrame:
+    """A results frame from Parquet files (folders stand for all such files in them), and from a store.
 
-    Runs are numbered anew: files count from 0 each. A run that is in several files is taken once, and equal cases have
+    Runs are numbered anew: files count from 0 each. A run that is in several places is taken once, and equal cases have
     one name.
     """
-    files = [file for path in map(Path, paths) for file in _files(path)]
-    stores = [path for path in map(Path, paths) if path.is_dir() and is_store(path)]
-    hint = f"; {stores[0]} is a store: derl store export FILE.parquet --store {stores[0]}" if stores else ""
-    parents = [path for path in map(Path, paths) if next(path.glob(f"*/{CONFIG}"), None)]
-    hint = hint or (f"; the folders in {parents[0]} are runs: give them, {parents[0]}/*" if parents else "")
-    require(len(files) > 0, f"there are no results (*.parquet) in {', '.join(map(str, paths))}{hint}")
+    parts = [] if store is None else [store.frame()]
+    parts += [_read(file) for file in _found(list(map(Path, paths)))] if paths or store is None else []
     frames, runs = [], 0
-    for file in dict.fromkeys(files):
-        frame = _read(file)
+    for frame in parts:
         frame = frame.with_columns(pl.col("run").rank("dense").cast(pl.Int64) - 1 + runs)
         runs += frame["run"].n_unique()
         frames.append(frame.with_columns(pl.selectors.float().cast(pl.Float64)))
@@ -113,6 +108,20 @@ def _without_copies(frame: pl.DataFrame) -> pl.DataFrame:
     fullest = runs.sort("known", descending=True, maintain_order=True)
     kept = fullest.unique([*labels, *versions, "evaluation"], keep="first", maintain_order=True)
     return frame if len(kept) == len(runs) else frame.join(kept.select("run"), on="run", how="semi")
+
+
+def _found(paths: Sequence[Path]) -> list[Path]:
+    """The files that are meant, each once. Raises, with what to do, if there are none, or those of a run's folder."""
+    files = list(dict.fromkeys(file for path in paths for file in _files(path)))
+    trained = next((f.parent for f in files if f.name == RESULTS and (f.parent / CONFIG).exists()), None)
+    way = f"put it into a store, derl store import {trained}, and the store into a report, derl report --store FOLDER"
+    require(trained is None, f"{trained} is a run folder: {way}")
+    stores = [path for path in paths if path.is_dir() and is_store(path)]
+    hint = f"; {stores[0]} is a store: derl store export FILE.parquet --store {stores[0]}" if stores else ""
+    parents = [path for path in paths if next(path.glob(f"*/{CONFIG}"), None)]
+    hint = hint or (f"; the folders in {parents[0]} are runs: derl store import {parents[0]}/*" if parents else "")
+    require(len(files) > 0, f"there are no results (*.parquet) in {', '.join(map(str, paths))}{hint}")
+    return files
 
 
 def _files(path: Path) -> list[Path]:

@@ -9,7 +9,7 @@ import jax
 
 from derl.agents import AnyAgent
 from derl.bonuses.base import AnyBonus
-from derl.core.checks import check_choices, require_at_least
+from derl.core.checks import check_choices, naming, require_at_least
 from derl.core.errors import DerlError, require
 from derl.envs import make
 from derl.envs.base import AnyEnvironment
@@ -124,17 +124,22 @@ class Config:
         Without `shapes` it takes a millisecond, but does not ask the parts whether they fit each other. Without `idle`
         settings may do nothing: for one of several runs, in some of which they may (see `check_idle`).
         """
-        require_at_least(self, 1, "num_envs")
+        with naming("", self):
+            require_at_least(self, 1, "num_envs")
         check_choices(self)
-        for part in (self.explorer, self.bonus, self.exploiter, self.decoupling, self.protocol):
+        for place in ("explorer", "bonus", "exploiter", "decoupling", "protocol"):
+            part = getattr(self, place)
             if part is not None:
-                part.check()
-                check_finite(part)
-        self._check_together()
+                with naming(place, part):
+                    part.check()
+                    check_finite(part)
+        with naming("decoupling", self.decoupling):
+            self._check_together()
         if idle:
             check_idle([self])
         env = self.make_env()
-        self.protocol.budget(env)
+        with naming("protocol", self.protocol):
+            self.protocol.budget(env)
         self._check_size(self.algorithm())
         if shapes:
             # What only the parts themselves can tell (a bonus that needs discrete observations, a memory too small).

@@ -22,6 +22,8 @@ from derl.training.version import code_version, versions_of
 from derl.training.written import from_json, to_json
 
 CONFIG, RESULTS, CHECKPOINT = "config.json", "results.parquet", "checkpoint.safetensors"
+MOST_NAMED = 5
+"""Of the run folders in a folder."""
 
 
 class RunFolder:
@@ -115,7 +117,7 @@ class RunFolder:
 
     def _described(self) -> dict[str, Any]:
         path = self.path / CONFIG
-        require(path.exists(), f"{self.path} is not a run folder (it has no {CONFIG})")
+        require(path.exists(), f"{self.path} is not a run folder (it has no {CONFIG}){self._runs_inside()}")
         try:
             data = json.loads(path.read_text())
             missing = {"config", "seeds", "vary", "group_size"} - set(dict(data))
@@ -123,6 +125,13 @@ class RunFolder:
             raise DerlError(f"{path} is damaged ({error})") from None
         require(not missing, f"{path} is damaged (it lacks {', '.join(sorted(missing))})")
         return data
+
+    def _runs_inside(self) -> str:
+        """The run folders in a folder that is none itself, newest first: one of them may be meant."""
+        found = sorted(self.path.glob(f"*/{CONFIG}"), key=lambda file: file.stat().st_mtime, reverse=True)
+        named = ", ".join(str(file.parent) for file in found[:MOST_NAMED])
+        more = f" and {len(found) - MOST_NAMED} more" if len(found) > MOST_NAMED else ""
+        return f"; it holds {named}{more}: give one of them" if found else ""
 
     @contextlib.contextmanager
     def held(self) -> Iterator[None]:

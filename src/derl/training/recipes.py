@@ -10,9 +10,9 @@ from typing import Any
 
 import equinox as eqx
 
-from derl.agents import A2C, AGENTS, DQN, PPO, AnyAgent, OptimisticDQN, make_agent
+from derl.agents import A2C, AGENTS, DQN, PPO, Agent, AnyAgent, OptimisticDQN, make_agent
 from derl.bonuses import ICM, RIDE, RND, Count, HashCount, NoBonus, make_bonus
-from derl.bonuses.base import AnyBonus
+from derl.bonuses.base import AnyBonus, Bonus
 from derl.core.errors import UnknownNameError, require
 from derl.envs import Hallway, make
 from derl.envs.base import AnyEnvironment
@@ -164,6 +164,8 @@ def with_parts(
 
     None leaves a part as it is, and so does the name of the kind it has; the exploiter "none" leaves it out.
     """
+    for seat, part in {"explorer": explorer, "exploiter": exploiter, "bonus": bonus}.items():
+        _check_part(seat, part)
     before, hallway = config, isinstance(config.make_env(), Hallway)
     given = {seat: agent for seat, agent in (("explorer", explorer), ("exploiter", exploiter)) if agent is not None}
     config = replace(config, **{seat: _agent_for(config, seat, agent, hallway) for seat, agent in given.items()})
@@ -190,6 +192,14 @@ def with_parts(
     config = replace(config, origin={**config.origin, **parts})
     # It is not that recipe any more if a part is of another kind.
     return config if _kinds(before) == _kinds(config) else replace(config, recipe=CUSTOM)
+
+
+def _check_part(seat: str, part: Any) -> None:
+    """Raise if what was given for a part is neither a name nor an object of its sort."""
+    sort, example = (Bonus, "Count") if seat == "bonus" else (Agent, "A2C")
+    hint = f"the class {part.__name__}: write {part.__name__}(...)" if isinstance(part, type) else repr(part)
+    words = f"{seat} is a name such as {example.lower()!r} or an object such as {example}(), not {hint}"
+    require(part is None or isinstance(part, str | sort), words)
 
 
 def _agent_for(config: Config, seat: str, agent: AnyAgent | str, hallway: bool) -> AnyAgent | None:
@@ -231,6 +241,7 @@ def normalised(config: Config) -> Config:
 
 def recipe(name: str, task: str | AnyEnvironment, **env_options) -> Config:
     """The named recipe for a task. Tasks other than Hallways, also your own, have DeepSea's settings."""
+    require(isinstance(name, str), f"a recipe is a name such as 'dea2c-count', not {name!r}")
     key = name.lower()
     if key not in RECIPES:
         raise UnknownNameError("recipe", name, RECIPES)

@@ -60,7 +60,8 @@ def check_runs(path: Path, metadata: dict[str, Any], runs: Sequence[Run]) -> Non
     """Raise if a checkpoint is of other runs than these; those of the same structure would fit."""
     require(
         metadata.get("runs") in (None, fingerprint(runs)),
-        f"{path} is of other runs than these: its configuration or seeds differ; nothing was changed",
+        f"{path} is of other runs than these: its configuration or seeds differ; nothing was changed. "
+        f"To train with an edited configuration start a new run: derl train --config {path.parent}",
     )
 
 

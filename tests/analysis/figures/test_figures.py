@@ -86,6 +86,8 @@ def test_one_setting_shares_a_panel_and_several_have_two():
     both = draw_curves([line, Line("b", line.curve)], title="t", decoupled=False)
     assert [axes.get_title(loc="left") for axes in both.axes] == ["Evaluation", "Training"]
     assert [text.get_text() for text in both.legends[0].get_texts()] == ["a", "b"]
+    # One on top of the other, both are seen: what is below shows between the dashes.
+    assert [[line.is_dashed() for line in axes.lines] for axes in both.axes] == [[False, True]] * 2
     mean = both.axes[0].lines[0].get_ydata()
     np.testing.assert_array_equal(mean, line.curve["mean"])
 

@@ -1,6 +1,7 @@
 """The figures of a run: learning curves, and what decoupling does. Each is written as PNG and PDF."""
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -103,8 +104,10 @@ def draw_curves(
         panels = np.atleast_1d(figure.subplots(1, 1 if single else 2, sharey=True))
         colours = style.colours(max(2, len(lines)))
         for i, line in enumerate(lines):
-            draw_line(panels[0], line.curve, "", evaluated if single else line.label, colours[i], i)
-            draw_line(panels[-1], line.curve, "explorer_", trained if single else None, colours[i + single], i + single)
+            # Of two lines the second is on top, and often as high: through its dashes the first is seen.
+            draw = partial(draw_line, dashed=len(lines) == 2 and i == 1)
+            draw(panels[0], line.curve, "", evaluated if single else line.label, colours[i], i)
+            draw(panels[-1], line.curve, "explorer_", trained if single else None, colours[i + single], i + single)
         for axes, name in zip(panels, [""] if single else [evaluated, trained], strict=True):
             style.style_curves(axes, name)
             if optimal is not None:

@@ -39,6 +39,10 @@ class Policy:
         self._values = jax.jit(values)
         self._key = jax.random.key(0)
 
+    def __repr__(self) -> str:
+        alone = self.algorithm.exploiter is None
+        return f"<Policy of the {'explorer, the only one,' if alone else self.seat} on {self.env.name}>"
+
     @property
     def env(self) -> AnyEnvironment:
         """The environment it was trained in."""
@@ -108,7 +112,8 @@ class Result:
 
     def __repr__(self) -> str:
         # What a notebook shows for the last line of a cell: not every weight's shape.
-        size = f"{len(self.runs)} runs, {self.frame['evaluation'].n_unique()} evaluations"
+        counts = (len(self.runs), "run"), (self.frame["evaluation"].n_unique(), "evaluation")
+        size = ", ".join(f"{count} {thing}{'' if count == 1 else 's'}" for count, thing in counts)
         kept = "" if self.folder is None else f", in {self.folder.path}"
         return f"<Result of {self.config.recipe} on {self.config.task}: {size}{kept}>"
 
