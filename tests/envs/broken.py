@@ -146,7 +146,8 @@ class Beyond(Broken):
 
 class Guessing(Broken):
     def step(self, key, state, action):
-        return super().step(key, state, jnp.asarray(int(np.random.randint(2**31)) % 2 * action))
+        # Of two numbers each tracing would draw the same one half of the time.
+        return super().step(key, state, jnp.minimum(action, 1 + int(np.random.randint(2**30))))
 
 
 class Calling(Broken):

@@ -2,6 +2,7 @@
 
 import dataclasses
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -24,9 +25,9 @@ KEY = jax.random.key(0)
 class Timer(Environment):
     """Cut off after three steps; numbers of unusual kinds."""
 
-    observation: Box | Discrete
-    kind: type
-    says_so: bool = False
+    observation: Box | Discrete = eqx.field(static=True)
+    kind: type = eqx.field(static=True)
+    says_so: bool = eqx.field(default=False, static=True)
 
     @property
     def name(self):

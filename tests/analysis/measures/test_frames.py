@@ -133,7 +133,7 @@ def test_the_documents_do_not_mix_engines(monkeypatch, tmp_path):
     read = frame_of({A2C: [[1.0], [2.0]]}).with_columns(engine=pl.col("run") + 1)
     given = []
     monkeypatch.setattr(build, "read_results", lambda paths: read)
-    monkeypatch.setattr(build, "write_all", lambda frame, folder: given.append(frame))
+    monkeypatch.setattr(build, "write_all", lambda frame, folder, **_: given.append(frame))
     monkeypatch.setattr(build, "write_beyond", lambda own, folder, paper: given.extend((own, paper)))
     monkeypatch.setattr(build, "own_table", lambda frame: given.append(frame))
     monkeypatch.setattr(build, "verdicts", lambda frame: given.append(frame) or [])
