@@ -19,6 +19,7 @@ def test_the_quick_version_ends_with_the_table_verdicts_and_the_report(tmp_path)
         (line,) = [line for line in table.split("Maximum")[0].splitlines() if line.startswith(f"{row_name(recipe)}  ")]
         assert "✓" in line or "≠" in line
     assert "Trained for less than the paper did" in done.stdout
+    assert "trained for less than the paper's, which makes a difference by itself" in done.stdout
     folder = tmp_path / "reproduction" / "table-1-quick"
     assert done.stdout.rstrip().endswith("report: reproduction/table-1-quick/report.html")
     assert {"report.html", "README.md", "verdicts.csv", "mean-returns.md", "figures"} <= {

@@ -115,6 +115,8 @@ def show_tables(name: str, judged: list[Verdict]) -> bool:
             f"Consistent with ours: {counts['consistent']} of the {len(shown)} numbers of these tables; different: "
             f"{counts['differs']}; not run: {counts['not run']}"
         )
+        if not all(verdict.asked for verdict in shown):
+            say("[yellow]These runs were trained for less than the paper's, which makes a difference by itself.[/]")
     return bool(shown)
 
 
