@@ -15,12 +15,14 @@ from pathlib import Path
 import polars as pl
 
 import derl
+from derl.analysis.claims.paper import Claim, claims, overall
 from derl.analysis.figures import style
 from derl.analysis.figures.beyond import best_published
 from derl.analysis.figures.run import draw_line, plot_decoupling
 from derl.analysis.measures.curves import learning_curves
 from derl.analysis.measures.frames import Results, newest
 from derl.analysis.measures.holding import holdings, longest
+from derl.analysis.measures.numbers import signed
 from derl.analysis.pages.beyond import FRESH, write_beyond
 from derl.analysis.pages.figures import write_all
 from derl.analysis.pages.markdown import markdown_table
@@ -197,6 +199,24 @@ def progress(judged: list[Verdict]) -> str:
     )
 
 
+def benefit(tested: list[Claim]) -> str:
+    """What decoupling brings, by the tests of the paper's claims, in a sentence."""
+    found = {(claim.number, claim.measure): claim.effect for claim in overall(tested) if claim.subject == "all DeRL"}
+
+    def told(number: int, measure: str) -> str:
+        effect = found[number, f"{measure}minus that of the baseline"]
+        assert effect is not None
+        return "{} (95 % interval {} to {})".format(*map(signed, effect))
+
+    return (
+        "**What decoupling brings**, by [tests of the paper's claims](docs/reproduction/README.md#claims), in shares "
+        "of the best possible return: the spread of a recipe's average returns over values of λ, minus that of its "
+        f"baseline, is {told(2, 'spread over values of lambda, ')}, and over values of the bonus's decay "
+        f"{told(2, 'spread over values of decay, ')}. The average return in all tasks, minus that of the baseline, is "
+        f"{told(3, 'average return ')}."
+    )
+
+
 def speed_table() -> str:
     """The committed measurements, as Markdown."""
     head = ("recipe", "task", "runs", "steps/s", "bare update", "overhead", "compile s", "state MB")
@@ -281,7 +301,7 @@ def main() -> None:
     tried = grid_sentence(results, "dedqn-count", "DeepSea-20", most=3)
     fill_in(ROOT / "docs" / "algorithms" / "decoupled-dqn.md", tried, "grid")
     judged = verdicts(whole)
-    fill_in(ROOT / "README.md", f"{table(judged)}\n\n{progress(judged)}")
+    fill_in(ROOT / "README.md", f"{table(judged)}\n\n{progress(judged)}\n\n{benefit(claims(whole))}")
     write_all(whole, ROOT / "docs" / "reproduction", judged=judged)
     own = newest(read_results([ROOT / "results" / "beyond"]))
     fill_in(ROOT / "README.md", own_table(own), "own")

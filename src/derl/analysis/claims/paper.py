@@ -1,11 +1,11 @@
 """The paper's claims, each as a test: an effect with its 95 % interval, and in plain words what follows from it.
 
-Returns are normalised (see `aggregates`), so that effects are shares of the best possible return. For every effect
-there is a bound; if the whole interval lies on the right side of it the claim holds, if on the wrong side it does not,
-and if the bound lies within the interval it is undecided. What was not run, or in too few runs, cases or tasks, cannot
-be judged: there is not enough data. The whole is the mean over tasks of the mean over their cases (of
-spreads, the root of their mean variance). Where more than one in ten of its cases contradict it, each beyond what
-chance makes of so many cases, it is mixed.
+Returns are normalised (see `aggregates`), so that effects on them are shares of the best possible return. For every
+effect there is a bound. If the whole interval lies on the right side of it the claim holds, if on the wrong side it
+does not, and if the bound lies within the interval it is undecided. What was not run, or in too few runs, cases or
+tasks, cannot be judged: there is not enough data. The overall effect is the mean over tasks of the mean over their
+cases (of spreads, the root of their mean variance). It is mixed where more than one in ten of its cases contradict it,
+each beyond what chance makes of so many cases.
 
 | claim | effect | it holds if it is |
 |---|---|---|

@@ -234,7 +234,9 @@ def _sensitivity_panel(
         )
     x = [v for v in values if swept(task, setting, v) in found]
     own = [found[swept(task, setting, v)].average for v in x]
-    axes.plot(x, own, color=style.BLACK, linewidth=2.2, marker="o", markersize=5, label="derl")
+    # The recipe does not read lambda: its line is one set of runs, not one for every value.
+    marker = "" if setting == "bonus.scale" else "o"
+    axes.plot(x, own, color=style.BLACK, linewidth=2.2, marker=marker, markersize=5, label="derl")
     axes.axhline(make(task).optimal_return or np.nan, color=style.INK, linewidth=1, linestyle=DASHED)
     axes.set_xscale("log")
     axes.set_title(column_name(task), loc="left")

@@ -10,18 +10,18 @@ from derl.analysis.measures.numbers import signed
 from derl.analysis.pages.markdown import markdown_table
 from derl.experiments.paper import row_name
 
-HOW = (
-    "What each measure means is in `derl.analysis.claims.paper`. A claim holds where the whole interval lies on the "
-    "wanted side, does not where it lies on the other, and is undecided where the bound lies within. Where nothing, "
-    "or too little to judge it, was run, there is not enough data. From spreads the noise of seeds is subtracted (a "
-    "spread below 0 is less than noise alone would make); the paper's own spreads contain it, for the paper does not "
-    "say how much its runs differ. The first five seeds count, as in the tables. An overall effect is judged if at "
-    "least half of its cases were run, from more than half of its tasks. As everywhere in the field, the interval of a "
-    "single case of five runs is somewhat too narrow: simulated, it covers the truth in 80 to 90 of a hundred "
-    "experiments. Overall effects rest on many cases, and cover what they say. For episodes saved, a recipe that "
-    "never gets there counts as arriving at the end of training: a baseline that needs 1,000 episodes and a decoupled "
-    "recipe that never does make a saving of −99."
-)
+HOW = """- A claim **holds** if its whole interval lies on the claimed side of the bound, **does not hold** if it lies
+  on the other side, and is **undecided** if the interval contains the bound. If too little was run to judge it, there is
+  **not enough data**.
+- What each measure means is in `derl.analysis.claims.paper`.
+- The noise of seeds is subtracted from our spreads; one below 0 is less than noise alone would give. The paper's own
+  spreads include it, because the paper does not report how much its runs differ.
+- The first five seeds count, as in the tables. An overall effect is judged if at least half of its cases were run,
+  from more than half of its tasks.
+- As everywhere in the field, the interval of a single case of five runs is somewhat too narrow: simulated, it covers
+  the truth in 80 to 90 of a hundred experiments. Overall effects rest on many cases, and cover what they say.
+- For episodes saved, a recipe that never gets there counts as arriving at the end of training: a baseline that needs
+  1,000 episodes and a decoupled recipe that never does give a saving of −99."""
 IMPROVEMENT = (
     "How probable it is that a run of a decoupled recipe has a higher average return than one of its baseline, in a "
     "random one of the tasks in which both were run. 0.5 is no improvement."

@@ -207,7 +207,10 @@ def index_page(results: Results, judged: Sequence[Verdict], tested: Sequence[Cla
 
 def _claims(tested: Sequence[Claim]) -> list[str]:
     """What came of the paper's claims; not where training was shorter, of which it claims nothing."""
-    text = "Effects are shares of the best possible return; [all tests](claims.md), and [for programs](claims.csv)."
+    text = (
+        "Effects are shares of the best possible return, except those on the KL divergence (in nats) and on episodes "
+        "(a share of them); [all tests](claims.md), and [for programs](claims.csv)."
+    )
     return ["## Claims", text, claims_table(overall(tested))]
 
 

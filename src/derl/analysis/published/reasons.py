@@ -128,8 +128,9 @@ REASONS: tuple[Reason, ...] = (
     Reason(
         "what PPO RIDE counts in Hallway",
         "The paper divides RIDE's bonus by the root of an episode's visits. Its code counts visits of normalised "
-        "observations, whose statistics drift, so that hardly a state is found again and to go to and fro pays as much "
-        "as to go on. Numbers in the longest Hallways appear only so, and the recipe counts nothing in any.",
+        "observations, whose statistics drift, so the same state hardly ever has the same key and walking back and "
+        "forth pays as much as moving on. Numbers in the longest Hallways only appear that way, and the recipe counts "
+        "nothing in any.",
         "possible",
         ("ppo-ride",),
         ("Hallway-*",),
@@ -138,8 +139,8 @@ REASONS: tuple[Reason, ...] = (
     Reason(
         "the order of DePPO's steps",
         "In the paper's code DePPO's exploiter keeps 10 steps of which every other update renews only 5: returns then "
-        "run from new steps into older ones. In the three tasks tried, numbers with Count appear only so, and the "
-        "recipe does the same. The paper does not mention it.",
+        "run from new steps into older ones. In the three tasks tried, Table 1's numbers with Count only appear that "
+        "way, and the recipe does the same. The paper does not mention it.",
         "possible",
         ("deppo-*",),
         option=(("decoupling.stale_segments", False),),
@@ -178,8 +179,9 @@ REASONS: tuple[Reason, ...] = (
         option=(("decoupling.denominator", "collected"),),
     ),
     Reason(
-        "what Retrace means",
-        "What the paper calls Retrace(lambda) in Hallway clips importance weights at 1 in its code and in the recipe.",
+        "whether importance weights are clipped",
+        "What the paper calls Retrace(lambda) in Hallway only clips importance weights at 1, in its code and in the "
+        "recipe. DeepSea's weights are not clipped.",
         "possible",
         ("dea2c-*",),
         ("Hallway-*",),
