@@ -11,8 +11,8 @@ from derl.analysis.pages.markdown import markdown_table
 from derl.experiments.paper import row_name
 
 HOW = """- A claim **holds** if its whole interval lies on the claimed side of the bound, **does not hold** if it lies
-  on the other side, and is **undecided** if the interval contains the bound. If too little was run to judge it, there is
-  **not enough data**.
+  on the other side, and is **undecided** if the interval contains the bound. If too little was run to judge it, there
+  is **not enough data**.
 - What each measure means is in `derl.analysis.claims.paper`.
 - The noise of seeds is subtracted from our spreads; one below 0 is less than noise alone would give. The paper's own
   spreads include it, because the paper does not report how much its runs differ.
