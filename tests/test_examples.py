@@ -84,6 +84,13 @@ class TestExamples:
             assert -0.01 <= float(average) <= float(maximum) <= 0.99
             assert float(final) <= float(maximum)
 
+    def test_from_gymnasium(self):
+        printed = run("07_from_gymnasium.py", "--steps", "40000")
+        # The goal is 14 moves away; the policy may take a detour.
+        steps = re.search(r"return 1 in (\d+) steps", printed)
+        assert steps is not None
+        assert 14 <= int(steps.group(1)) < 200
+
 
 class Corridor:
     """What the example needs of a gymnax environment: three steps right end it, five steps are the limit."""
@@ -120,6 +127,51 @@ def test_gymnax_environments_end_as_they_do_there():
     # The goal at the limit is the task's own end; the limit alone is not. Last observations are the true ones.
     assert play([1, 1, 1])[1:] == [([2.0, 2.0], 0.5, (False, False)), ([3.0, 3.0], 0.5, (True, False))]
     assert play([0, 1, 0])[-1] == ([1.0, 3.0], 0.0, (False, True))
+
+
+GYMNASIUMS_LAKE = ["SFFFFFFF", "FFFFFFFF", "FFFHFFFF", "FFFFFHFF", "FFFHFFFF", "FHHFFFHF", "FHFFHFHF", "FFFHFFFG"]
+
+
+def crossed(row: int, column: int, action: int) -> tuple[int, int]:
+    """Gymnasium's `inc`: where a step that does not slip leads."""
+    if action == 0:
+        column = max(column - 1, 0)
+    elif action == 1:
+        row = min(row + 1, 7)
+    elif action == 2:
+        column = min(column + 1, 7)
+    else:
+        row = max(row - 1, 0)
+    return row, column
+
+
+@pytest.mark.parametrize("slippery", [False, True])
+def test_frozen_lake_is_that_of_gymnasium(slippery):
+    example = load("07_from_gymnasium.py")
+    env = example.FrozenLake(slippery=slippery)
+    keys = jax.random.split(jax.random.key(0), 60)
+    step = jax.jit(jax.vmap(env.step, (0, None, None)))
+    for row, column in [(0, 0), (0, 7), (2, 2), (7, 6), (7, 0), (4, 4)]:
+        for action in range(4):
+            _, answer = step(keys, example.LakeState(jnp.array([row, column]), jnp.asarray(0)), jnp.asarray(action))
+            slips = [(action - 1) % 4, action, (action + 1) % 4] if slippery else [action]
+            reached = {crossed(row, column, a) for a in slips}
+            assert set(answer.obs.tolist()) == {8 * r + c for r, c in reached}
+            for obs, reward, terminated in zip(answer.obs, answer.reward, answer.terminated, strict=True):
+                tile = GYMNASIUMS_LAKE[int(obs) // 8][int(obs) % 8]
+                assert (float(reward), bool(terminated)) == (float(tile == "G"), tile in "GH")
+    derl.check_env(example.FrozenLake(slippery=slippery, limit=20))
+
+
+def test_frozen_lake_is_cut_off_by_its_limit():
+    example = load("07_from_gymnasium.py")
+    env = example.FrozenLake(limit=3)
+    state, _ = env.reset(jax.random.key(0))
+    ends = []
+    for _ in range(3):
+        state, answer = env.step(jax.random.key(0), state, jnp.asarray(0))
+        ends.append((bool(answer.terminated), bool(answer.truncated)))
+    assert ends == [(False, False), (False, False), (False, True)]
 
 
 def test_key_door_has_the_best_return_it_says():
