@@ -10,7 +10,7 @@ from envs.broken import BROKEN
 from polars.testing import assert_frame_equal
 
 import derl
-from derl.api import plain_modules, plain_seeds
+from derl.api import plain_names, plain_seeds
 from derl.core.errors import DerlError
 from derl.experiments.experiment import from_data
 
@@ -115,6 +115,14 @@ def test_workers_of_a_sweep_load_modules(tmp_path, monkeypatch):
     assert frame["task"].unique().to_list() == ["Shallow-3"]
 
 
+def test_a_sweep_is_narrowed_as_by_the_flags(tmp_path):
+    spec = {**SMALL, "tasks": ["DeepSea-4", "DeepSea-5"]}
+    frame = derl.sweep(spec, tmp_path / "store", only="deepsea-4", seeds=[3], episodes=20, workers=1)
+    assert frame.select("task", "seed").unique().rows() == [("DeepSea-4", 3)]
+    assert frame["episodes"].max() == 20
+    assert len(frame) == 2
+
+
 SMALL = {"tasks": ["DeepSea-4"], "recipes": ["a2c"], "seeds": 1, "protocol": {"episodes": 40, "evaluate_every": 20}}
 
 
@@ -135,8 +143,12 @@ SMALL = {"tasks": ["DeepSea-4"], "recipes": ["a2c"], "seeds": 1, "protocol": {"e
         (SMALL, {"workers": 1.5}, "workers is a number of processes, not 1.5"),
         (SMALL, {"workers": True}, "workers is a number of processes, not True"),
         (SMALL, {"workers": 0}, "workers is a number of processes, not 0"),
-        (SMALL, {"modules": 5}, "modules is a list of the names"),
-        (SMALL, {"modules": [5]}, "modules is a list of the names"),
+        (SMALL, {"modules": 5}, "modules is a list of names, not 5"),
+        (SMALL, {"modules": [5]}, "modules is a list of names"),
+        (SMALL, {"only": [5]}, "only is a list of names"),
+        (SMALL, {"only": "DeepSea-5"}, "unknown task, recipe or setting 'DeepSea-5'"),
+        (SMALL, {"episodes": 0}, "episodes is a number of training episodes, not 0"),
+        (SMALL, {"seeds": 1.5}, "seeds is a number of seeds or a list"),
         (SMALL, {"modules": "no_such_module"}, "there is no module 'no_such_module'"),
         (SMALL, {"modules": ["json", "no.such.module"]}, "there is no module 'no.such.module'"),
     ],
@@ -152,4 +164,4 @@ def test_mistakes_in_a_sweep_are_errors_of_one_line_and_leave_nothing(
 
 
 def test_one_module_may_be_named_alone():
-    assert plain_modules("mymodule") == plain_modules(["mymodule"]) == ("mymodule",)
+    assert plain_names("modules", "mymodule") == plain_names("modules", ["mymodule"]) == ("mymodule",)

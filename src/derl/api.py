@@ -198,20 +198,21 @@ def load(out: str | Path, *, config: Config | None = None, env: AnyEnvironment |
     return Result(config, trainer.runs, frame, state, metadata["clock"], folder)
 
 
-def plain_modules(modules: str | Sequence[str]) -> tuple[str, ...]:
-    """The names of modules; one may come alone."""
-    names = (modules,) if isinstance(modules, str) else modules
+def plain_names(what: str, given: str | Sequence[str]) -> tuple[str, ...]:
+    """A list of names; one may come alone."""
+    names = (given,) if isinstance(given, str) else given
     good = isinstance(names, Sequence) and all(isinstance(name, str) and name for name in names)
-    require(good, f"modules is a list of the names of modules, not {modules!r}")
+    require(good, f"{what} is a list of names, not {given!r}")
     return tuple(names)
 
 
-def _check_sweep(store: Any, workers: Any, show: Any) -> None:
+def _check_sweep(store: Any, episodes: Any, workers: Any, show: Any) -> None:
     """Raise if an argument of `sweep` is none."""
     folder = isinstance(store, str | Path) and str(store) != ""
     require(folder, f"store is the folder of results, such as 'derl-store', not {store!r}")
-    number = isinstance(workers, int | np.integer) and not isinstance(workers, bool) and int(workers) >= 1
-    require(workers is None or number, f"workers is a number of processes, not {workers!r}")
+    for name, value, what in (("episodes", episodes, "training episodes"), ("workers", workers, "processes")):
+        number = isinstance(value, int | np.integer) and not isinstance(value, bool) and int(value) >= 1
+        require(value is None or number, f"{name} is a number of {what}, not {value!r}")
     require(show is None or callable(show), f"show is a function that is called with the progress, not {show!r}")
 
 
@@ -219,6 +220,9 @@ def sweep(
     experiment: Experiment | Mapping[str, Any] | str | Path,
     store: str | Path = "derl-store",
     *,
+    only: str | Sequence[str] = (),
+    seeds: int | str | Sequence[int] | None = None,
+    episodes: int | None = None,
     workers: int | None = None,
     modules: str | Sequence[str] = (),
     show: Callable[[SweepProgress], None] | None = None,
@@ -226,11 +230,12 @@ def sweep(
     """Run what is left of an experiment on all cores; the value is its results frame.
 
     `experiment` is the name of one of the paper's ("table-1"), a TOML file, what such a file holds as a dictionary, or
-    an `Experiment`. `modules` are loaded by the worker processes first: those that register parts of your own. A run
-    that fails is left out, and `derl status` says why.
+    an `Experiment`. `only` narrows it to some tasks, recipes or settings, `seeds` runs others than its own, and
+    `episodes` trains for at most so many, as the flags of `derl reproduce` do. `modules` are loaded by the worker
+    processes first: those that register parts of your own. A run that fails is left out, and `derl status` says why.
     """
-    _check_sweep(store, workers, show)
-    modules = plain_modules(modules)
+    _check_sweep(store, episodes, workers, show)
+    modules = plain_names("modules", modules)
     if isinstance(experiment, Mapping):
         experiment = from_data(experiment, "sweep")
     elif not isinstance(experiment, Experiment):
@@ -238,6 +243,12 @@ def sweep(
         kinds = "a name such as 'table-1', a TOML file, a dictionary or an Experiment"
         require(named, f"an experiment is {kinds}, not {experiment!r}")
         experiment = find_experiment(str(experiment))
+    experiment = experiment.narrowed(
+        only=plain_names("only", only),
+        seeds=None if seeds is None else plain_seeds(seeds),
+        episodes=None if episodes is None else int(episodes),
+    )
+    require(len(experiment.cases) > 0, f"{experiment.name}: nothing is left of it with these names together")
     plan = finished(experiment.check(), Path(store))
     if plan is None:
         task = Sweep(experiment, store, workers=workers, modules=modules, show=show)

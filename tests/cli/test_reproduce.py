@@ -119,6 +119,8 @@ def test_the_number_of_further_seeds_is_checked_before_anything_runs(tmp_path, m
     assert (code, "--further must be at least 1, not 0" in out) == (2, True)
     code, out = run(capsys, "reproduce", "table-1", "--explain", "--seeds", "3")
     assert (code, "--explain needs 5 seeds or more" in out) == (2, True)
+    code, out = run(capsys, "reproduce", "table-1", "--episodes", "500000")
+    assert (code, "--episodes 500000 shortens nothing of table-1: leave it out" in out) == (2, True)
     code, out = run(capsys, "reproduce", "table-1", "--further", "20")
     assert (code, "--further belongs to --explain" in out) == (2, True)
     assert list(tmp_path.iterdir()) == []

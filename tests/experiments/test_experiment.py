@@ -8,7 +8,7 @@ from derl.bonuses import RND
 from derl.cli.reproduce import Reproduce, is_shorter
 from derl.core.errors import DerlError
 from derl.envs.registry import PAPER_TASKS
-from derl.experiments.builtin import EXPERIMENTS, experiment, quick
+from derl.experiments.builtin import EXPERIMENTS, experiment, find_experiment, quick
 from derl.experiments.cases import Case, normal_form
 from derl.experiments.experiment import Experiment, Part, from_data, product, read_experiment
 from derl.experiments.grids import GRIDS, best_configuration, grid_cases, papers_choice, unlike_the_recipe
@@ -72,6 +72,12 @@ def test_parts_have_seeds_and_values_of_their_own():
         ({"seeds": 0}, "at least one seed is needed, not 0"),
         ({"seeds": []}, "no seeds"),
         ({"seeds": [1, 1]}, "seed 1 is listed twice"),
+        ({"tasks": ["DeepSea-5", "DeepSea-5"]}, "tasks: DeepSea-5 is listed twice"),
+        ({"recipes": ["a2c", "a2c"]}, "recipes: a2c is listed twice"),
+        ({"vary": {"explorer.entropy_coef": [1, 1.0]}}, "vary: explorer.entropy_coef=1 is listed twice"),
+        ({"name": ""}, "name is a text"),
+        ({"name": 3}, "name is a text, such as .*, not 3"),
+        ({"title": 3}, "title is a text, not 3"),
         ({"seeds": [True]}, "whole number"),
         ({"set": {"env_options": 3}}, "env_options is a group of settings"),
         ({"set": {"bonus.scale": date(1979, 5, 27)}}, "bonus.scale takes a number, text"),
@@ -219,8 +225,16 @@ def test_only_names_tasks_recipes_and_settings():
         ("a2c-count", "DeepSea-10", "bonus.scale=0.1"),
         ("dea2c-count", "DeepSea-10", "bonus.scale=0.1"),
     ]
+    assert whole.narrowed(only=["deepsea-10", "A2C-Count", "bonus.scale=0.1"]).cases == part.cases[:1]
     with pytest.raises(DerlError, match="did you mean DeepSea-10"):
         whole.narrowed(only=["DeepSea-100"])
+
+
+def test_a_file_cannot_pass_for_an_experiment_of_the_paper(tmp_path):
+    path = tmp_path / "mine.toml"
+    path.write_text('name = "table-1"\ntasks = ["DeepSea-5"]\nrecipes = ["a2c"]\n')
+    with pytest.raises(DerlError, match=r"mine.toml: table-1 is the name of an experiment of the paper"):
+        find_experiment(str(path))
 
 
 @pytest.mark.parametrize("seeds", [[], [-1], [2**32], [0.5]])
@@ -371,8 +385,11 @@ def test_training_too_short_for_its_evaluations_is_refused_with_what_is_enough()
 
 
 def test_only_shorter_training_is_called_shorter():
-    for episodes, shorter in ((None, False), (1_000_000, False), (100_000, False), (99_999, True)):
+    for episodes, shorter in ((None, False), (99_999, True)):
         assert is_shorter(*Reproduce(name="table-1", only=("DeepSea-10",), episodes=episodes).chosen()) is shorter
+    for episodes in (1_000_000, 100_000):
+        with pytest.raises(DerlError, match=f"--episodes {episodes} shortens nothing of table-1"):
+            Reproduce(name="table-1", only=("DeepSea-10",), episodes=episodes).chosen()
 
 
 def test_a_budget_in_steps_is_not_shortened_by_episodes():

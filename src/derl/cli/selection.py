@@ -33,6 +33,8 @@ class Selection:
         require(self.only != (), "--only needs tasks, recipes or settings; to run everything leave it out")
         whole = experiment.narrowed(only=self.only or ())
         part = quick(whole, self.episodes or QUICK_EPISODES) if small else whole.narrowed(episodes=self.episodes)
+        longer = not small and self.episodes is not None and part.cases == whole.cases and len(whole.cases) > 0
+        require(not longer, f"--episodes {self.episodes} shortens nothing of {whole.name}: leave it out, or take fewer")
         return part.narrowed(seeds=self.other_seeds())
 
     def originals(self, whole: Experiment, chosen: Experiment, small: bool = False) -> Names:

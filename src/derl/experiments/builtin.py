@@ -5,7 +5,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from derl.core.errors import UnknownNameError
+from derl.core.errors import UnknownNameError, require
 from derl.envs.registry import PAPER_TASKS
 from derl.experiments.beyond import beyond
 from derl.experiments.cases import Case, Setting, normal_form
@@ -115,7 +115,10 @@ def find_experiment(name: str) -> Experiment:
     """A built-in experiment by its name, or one in a TOML file."""
     if name in EXPERIMENTS or not (Path(name).suffix == ".toml" or Path(name).exists()):
         return experiment(name)
-    return read_experiment(name)
+    found = read_experiment(name)
+    taken = f"{name}: {found.name} is the name of an experiment of the paper; give it another (name = ...)"
+    require(found.name not in EXPERIMENTS, taken)
+    return found
 
 
 def quick(whole: Experiment, episodes: int = QUICK_EPISODES) -> Experiment:

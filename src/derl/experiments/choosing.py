@@ -28,7 +28,10 @@ def chooser(only: Sequence[str], cases: Iterable[Case]) -> Test:
 
 def meaning(name: str, cases: Sequence[Case]) -> tuple[str, Test]:
     """What kind of name it is, and whether a case has it. Raises if no case has."""
-    kinds: dict[str, Test] = {"task": lambda case: case.task == name, "recipe": lambda case: case.recipe == name}
+    # Capitals do not matter in a task's name, nor in a sweep's file.
+    small = name.lower()
+    kinds: dict[str, Test] = {"task": lambda case: case.task.lower() == small}
+    kinds["recipe"] = lambda case: case.recipe.lower() == small
     if name == AS_IS:
         kinds["setting"] = lambda case: all(path.startswith("protocol.") for path, _ in case.changes)
     elif "=" in name:

@@ -119,6 +119,7 @@ def product(
         )
         for value in values:
             check_value(path, value)
+        _check_different("vary", [Case.of("", "", {path: value}).setting for value in values])
     for path, value in (fixed or {}).items():
         check_value(path, value)
     count = len(tasks) * len(recipes) * math.prod(map(len, vary.values()))
@@ -156,7 +157,10 @@ def from_data(data: Mapping[str, Any], name: str) -> Experiment:
     tables = isinstance(parts, list) and len(parts) > 0 and all(isinstance(part, Mapping) for part in parts)
     require(tables, "parts is a list of tables, written [[parts]]")
     built = tuple(_part({**shared, **_plain(part)}) for part in parts)
-    return Experiment(str(data.get("name", name)), built, str(data.get("title", ""))).check()
+    name, title = data.get("name", name), data.get("title", "")
+    require(isinstance(name, str) and name.strip() != "", f'name is a text, such as name = "my-sweep", not {name!r}')
+    require(isinstance(title, str), f"title is a text, not {title!r}")
+    return Experiment(name, built, title).check()
 
 
 def _plain(data: Mapping[str, Any]) -> dict[str, Any]:
@@ -216,7 +220,14 @@ def _names(data: Mapping[str, Any], key: str) -> list[str]:
     names = data.get(key, [])
     names = [names] if isinstance(names, str) else names
     require(isinstance(names, list) and len(names) > 0, f"name at least one of the {key}: {key} = [...]")
+    _check_different(key, [str(name) for name in names])
     return [str(name) for name in names]
+
+
+def _check_different(what: str, names: Sequence[str]) -> None:
+    """Raise if something is listed twice: whoever wrote it may have meant another."""
+    twice = next((name for i, name in enumerate(names) if name in names[:i]), None)
+    require(twice is None, f"{what}: {twice} is listed twice; leave one out")
 
 
 def _seeds(seeds: Any) -> tuple[int, ...]:
