@@ -202,6 +202,22 @@ REASONS: tuple[Reason, ...] = (
         option=(("bonus.scale", 0.5),),
     ),
     Reason(
+        "ICM as the code has it",
+        "Unless a configuration says otherwise, the paper's code has a lambda of 0.5, a learning rate of 1e-5 and "
+        "coefficients of 10 and 0.1 for ICM. The configurations that were published with it say otherwise, but earlier "
+        "runs, such as those of the search, came before them.",
+        "possible",
+        ("a2c-icm",),
+        GRID_TASKS,
+        tables=("tab:mean_returns", "*max_returns"),
+        option=(
+            ("bonus.scale", 0.5),
+            ("bonus.learning_rate", 1e-5),
+            ("bonus.forward_coef", 10.0),
+            ("bonus.inverse_coef", 0.1),
+        ),
+    ),
+    Reason(
         "half of ICM's error",
         "The paper's equation rewards with ICM's squared error. Its code halves it, and the recipe does the same.",
         "possible",
