@@ -8,10 +8,13 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from agents.building import ACTIONS, KEY, SPEC, random_rollout
+from agents.building import ACTIONS, KEY, SPEC, flat, random_rollout
 from derl.agents import BootstrappedDQN
 from derl.agents.base import Experience
 from derl.agents.q_network import Memory
+from derl.bonuses import Count
+from derl.bonuses.base import CurrentBonus
+from derl.bonuses.count import CountState
 
 AGENT = BootstrappedDQN(
     n_steps=1,
@@ -33,6 +36,13 @@ def parts(state, networks, obs):
     """Each network's own values plus twice its prior's."""
     learnt, prior = (jax.vmap(lambda n: n(obs))(nets) for nets in (networks, state.extra.priors))
     return np.asarray(learnt + 2.0 * prior)
+
+
+def test_all_networks_and_priors_begin_apart_and_targets_as_the_networks():
+    state = AGENT.init(KEY, SPEC, 2, 4)
+    np.testing.assert_array_equal(flat(state.learner.target), flat(state.learner.network))
+    for own, prior in zip(state.learner.network.mlp.weights, state.extra.priors.mlp.weights, strict=True):
+        assert len(np.unique(np.concatenate([own, prior]), axis=0)) == 6
 
 
 def test_one_network_acts_for_a_rollout_and_the_mean_is_greedy():
@@ -82,6 +92,41 @@ def test_a_step_is_for_a_network_with_the_given_probability(probability, learns)
         lambda a, b: (a != b).reshape(3, -1).any(1), learner.network.mlp.weights, state.learner.network.mlp.weights
     )
     assert np.array(jax.tree.leaves(changed)).any(0).tolist() == [learns] * 3
+
+
+def remembering(agent):
+    """A fresh ensemble with one rollout in memory."""
+    return agent.observe(agent.init(KEY, SPEC, 2, 4), jnp.asarray(0), Experience(random_rollout(0)))
+
+
+@jax.jit
+def step(agent, state, bonus=None):
+    """What a gradient step makes of the learner."""
+    return agent.gradient_step(state, KEY, jnp.asarray(0), None, bonus)[0]
+
+
+def test_targets_move_towards_the_networks_as_the_step_leaves_them():
+    agent = dataclasses.replace(AGENT, target_rate=0.25, learning_rate=0.1, mask_probability=1.0)
+    state = remembering(agent)
+    turned = jax.tree.map(lambda x: -x, state.learner.target)
+    state = eqx.tree_at(lambda s: s.learner.target, state, turned)
+    learner = step(agent, state)
+    assert np.abs(flat(learner.network) - flat(state.learner.network)).max() > 0.01
+    wanted = 0.75 * flat(turned) + 0.25 * flat(learner.network)
+    np.testing.assert_allclose(flat(learner.target), wanted, rtol=1e-5, atol=1e-6)
+
+
+def test_remembered_steps_are_learnt_from_with_the_bonus_of_today():
+    """A bonus of 3 for every state now is as if every remembered reward were larger by 3."""
+    agent = dataclasses.replace(AGENT, recompute_bonus=True, mask_probability=1.0)
+    state = remembering(agent)
+    richer = eqx.tree_at(lambda s: s.replay.data.reward, state, state.replay.data.reward + 3.0)
+    now = CurrentBonus(Count(), CountState(jnp.ones(6, jnp.int32)), 3.0)
+    learnt, as_if, without = (
+        flat(step(agent, s, bonus).network) for s, bonus in ((state, now), (richer, None), (state, None))
+    )
+    np.testing.assert_allclose(learnt, as_if, rtol=1e-5, atol=1e-7)
+    assert np.abs(learnt - without).max() > 1e-4
 
 
 @pytest.fixture

@@ -8,7 +8,17 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from agents.building import KEY, SPEC, chosen, log_softmax, numpy_mlp, random_log_probs, random_rollout, random_state
+from agents.building import (
+    KEY,
+    SPEC,
+    chosen,
+    flat,
+    log_softmax,
+    numpy_mlp,
+    random_log_probs,
+    random_rollout,
+    random_state,
+)
 from derl.agents import EpisodicA2C
 from derl.agents.base import Constraint, Experience
 from derl.agents.episodes import Episodes
@@ -59,19 +69,40 @@ def test_the_entropy_bonus_is_a_prior_of_one_size(steps, kept, weight):
     assert float(agent.entropy_weight(jnp.asarray(kept))) == pytest.approx(weight)
 
 
+@jax.jit
+def after_two(agent, rollout):
+    """The learner after one update, with the same rollout twice in memory."""
+    spec, experience = SPEC._replace(max_episode_steps=4), Experience(rollout)
+    state = agent.init(KEY, spec, 2, 4)
+    for clock in range(2):
+        state = agent.observe(state, jnp.asarray(clock), experience)
+    return agent.learn(state, KEY, spec, jnp.asarray(1), experience)
+
+
+def actor_after_two(rollout, **changes) -> np.ndarray:
+    state, metrics = after_two(dataclasses.replace(AGENT, **changes), rollout)
+    assert float(metrics["updated"]) == 1
+    return flat(state.learner.network.actor)
+
+
 def test_the_entropy_bonus_falls_with_what_is_in_memory():
     """Sixteen steps in memory and a bonus that falls from the fourth on: a quarter of it from the first."""
-    spec, experience = SPEC._replace(max_episode_steps=4), Experience(random_rollout(0))
-    fresh = AGENT.init(KEY, spec, 2, 4)
-    learnt = []
-    for changes in ({"entropy_steps": 4.0}, {"entropy_coef": 0.3 / 4}, {}):
-        agent = dataclasses.replace(AGENT, **changes)
-        state = agent.observe(agent.observe(fresh, jnp.asarray(0), experience), jnp.asarray(1), experience)
-        state, metrics = jax.jit(agent.learn, static_argnums=2)(state, KEY, spec, jnp.asarray(1), experience)
-        assert float(metrics["updated"]) == 1
-        learnt.append(np.concatenate([np.asarray(w).ravel() for w in jax.tree.leaves(state.learner.network.actor)]))
-    np.testing.assert_allclose(learnt[0], learnt[1], atol=1e-6)
-    assert np.abs(learnt[0] - learnt[2]).max() > 1e-5
+    rollout = random_rollout(0)
+    falling, quarter, whole = (
+        actor_after_two(rollout, **changes) for changes in ({"entropy_steps": 4.0}, {"entropy_coef": 0.3 / 4}, {})
+    )
+    np.testing.assert_allclose(falling, quarter, atol=1e-6)
+    assert np.abs(falling - whole).max() > 1e-5
+
+
+def test_of_short_episodes_only_those_that_are_kept_count_for_the_entropy_bonus():
+    """Room for two episodes of each environment. All have one step: four steps are kept of the sixteen in the ring."""
+    rollout = random_rollout(0)
+    rollout = eqx.tree_at(lambda r: r.terminated, rollout, jnp.ones_like(rollout.terminated))
+    falling, half = (
+        actor_after_two(rollout, capacity=16, **changes) for changes in ({"entropy_steps": 2.0}, {"entropy_coef": 0.15})
+    )
+    np.testing.assert_allclose(falling, half, atol=1e-6)
 
 
 def test_a_constraint_holds_on_the_newest_rollout():
@@ -111,6 +142,17 @@ def test_the_average_follows_the_network_and_is_what_acts(share, rate):
     for a, b in zip(jax.tree.leaves(state.learner.average), jax.tree.leaves(wanted), strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
     np.testing.assert_array_equal(agent.logits(state, jnp.arange(5), 0), state.learner.average.actor(jnp.arange(5)))
+
+
+def test_steps_of_ones_own_are_remembered_as_the_averages_that_took_them():
+    agent, spec = dataclasses.replace(AGENT, averaged=True), SPEC._replace(max_episode_steps=4)
+    networks = [random_state(AGENT, seed).network for seed in (0, 5)]
+    state = eqx.tree_at(lambda s: (s.learner.network, s.learner.average), agent.init(KEY, spec, 2, 4), networks)
+    rollout = random_rollout(0)
+    kept = agent.observe(state, jnp.asarray(0), Experience(rollout)).replay.ring.data.log_mu[:4]
+    newest, average = (chosen(log_softmax(numpy_mlp(n.actor, rollout.obs)), rollout.action) for n in networks)
+    np.testing.assert_allclose(kept, average, rtol=1e-4)
+    assert np.abs(newest - average).max() > 0.1
 
 
 def test_nothing_is_learnt_before_there_are_episodes():

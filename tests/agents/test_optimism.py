@@ -1,11 +1,14 @@
 """How little actions were tried: by table, by hash, and by how badly they are predicted."""
 
+import dataclasses
+from types import SimpleNamespace
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from agents.building import KEY, SPEC
+from agents.building import KEY, SPEC, adam_step, flat
 from derl.agents.optimism import CountOptimism, DistilledOptimism, HashOptimism
 from derl.core.errors import DerlError
 from derl.core.types import Box, Spec
@@ -56,3 +59,33 @@ def test_hashes_are_of_single_numbers_too():
     obs = jnp.asarray([[[1.0]], [[-1.0]]])
     state = optimism.observe(optimism.init(KEY, spec), obs[:1], jnp.asarray([[1]]))
     np.testing.assert_allclose(optimism.term(state, obs), [[[1, 1 / 2]], [[1, 1]]])
+
+
+SMALL = DistilledOptimism(learning_rate=0.03, features=4, hidden=(8,))
+observe = jax.jit(lambda optimism, state: optimism.observe(state, OBS, ACTION))
+
+
+def test_what_is_predicted_in_part_counts_with_the_power_of_its_error():
+    optimism = dataclasses.replace(SMALL, power=3.0)
+    state = optimism.init(KEY, SPEC)
+    for _ in range(4):
+        state = observe(optimism, state)
+    errors = np.asarray(optimism.errors(state.predictor, state.target, jnp.arange(3)))
+    assert ((errors > 0.2) & (errors < 0.8)).any()
+    np.testing.assert_allclose(optimism.term(state, jnp.arange(3)), np.clip(errors, 0, 1) ** 3, rtol=1e-5)
+
+
+def test_a_rollout_is_one_adam_step_on_the_sum_of_its_errors():
+    """Each step's error is that of the features of its own state and action, four of twelve numbers."""
+    state = SMALL.init(KEY, SPEC)
+
+    def loss(predictor):
+        total = jnp.asarray(0.0)
+        for obs, action in zip(OBS[:, 0], ACTION[:, 0], strict=True):
+            wanted, found = (net(obs).reshape(3, 4)[action] for net in (state.target, predictor))
+            total += jnp.square(found - wanted / jnp.linalg.norm(wanted)).sum()
+        return total
+
+    adam = SimpleNamespace(learning_rate=0.03, max_grad_norm=10.0, adam_epsilon=1e-5)
+    by_hand = adam_step(adam, state.predictor, jax.grad(loss)(state.predictor))
+    np.testing.assert_allclose(flat(observe(SMALL, state).predictor), by_hand, rtol=1e-4, atol=1e-7)

@@ -12,7 +12,7 @@ from core.building import random_mlp
 from agents.building import ACTIONS, KEY, SPEC, random_rollout
 from derl.agents import DQN, OptimisticDQN
 from derl.agents.base import Experience
-from derl.agents.optimism import Tries
+from derl.agents.optimism import CountOptimism, DistilledOptimism, HashOptimism, Tries
 from derl.agents.q_network import Memory, QNetwork
 from derl.bonuses import Count
 from derl.bonuses.base import CurrentBonus
@@ -96,6 +96,19 @@ def test_it_learns_only_through_its_network():
     lazy = dataclasses.replace(AGENT, optimism_weight=0.0)
     unmoved, _ = jax.jit(lazy.learn, static_argnums=2)(state, KEY, SPEC, jnp.asarray(0), experience)
     assert any((a != b).any() for a, b in zip(*map(network_weights, (learnt, unmoved)), strict=True))
+
+
+@pytest.mark.parametrize(
+    ("kind", "wanted"),
+    [
+        ("count", CountOptimism(1.5)),
+        ("hash", HashOptimism(1.5, bits=7)),
+        ("distilled", DistilledOptimism(1.5, learning_rate=0.1)),
+    ],
+)
+def test_every_kind_of_optimism_has_the_agents_settings(kind, wanted):
+    settings = {"optimism_power": 1.5, "optimism_bits": 7, "optimism_learning_rate": 0.1}
+    assert OptimisticDQN(optimism=kind, **settings).untried == wanted
 
 
 def network_weights(state) -> list[np.ndarray]:

@@ -75,10 +75,9 @@ def test_a_loss_of_ones_own_is_given_observations():
         np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-6)
 
 
-@pytest.mark.parametrize("space", SPACES, ids=["many states", "few states", "vectors"])
-@pytest.mark.parametrize("hidden", [(8, 8), ()], ids=["two layers", "linear"])
-def test_learning_packed_is_learning_plainly(space, hidden):
-    agent, spec, state = learner(space, hidden, adam_epsilon=1e-5)
+def check_learning(space, hidden, **settings):
+    """Learning with packed networks gives what learning with plain ones gives."""
+    agent, spec, state = learner(space, hidden, adam_epsilon=1e-5, **settings)
     plain = state
     # Three rollouts: rows visited in one of them are idle in another, with means that are not 0.
     for seed in range(3):
@@ -87,6 +86,16 @@ def test_learning_packed_is_learning_plainly(space, hidden):
         plain = plain_learn(agent, plain, key, spec, data)
     for ours, theirs in zip(jax.tree.leaves(state), jax.tree.leaves(plain), strict=True):
         np.testing.assert_allclose(ours, theirs, rtol=2e-3, atol=2e-5)
+
+
+@pytest.mark.parametrize("space", SPACES, ids=["many states", "few states", "vectors"])
+@pytest.mark.parametrize("hidden", [(8, 8), ()], ids=["two layers", "linear"])
+def test_learning_packed_is_learning_plainly(space, hidden):
+    check_learning(space, hidden)
+
+
+def test_rows_without_a_sample_forget_as_fast_as_the_agents_adam():
+    check_learning(Discrete(STATES), (), adam_beta2=0.9)
 
 
 def test_a_row_without_a_sample_still_moves():

@@ -78,10 +78,11 @@ def test_counts_begin_anew_with_each_episode_and_each_environment_has_its_own():
     np.testing.assert_array_equal(n[2], [[1, 3]])
 
 
-def test_after_a_reset_the_first_state_is_visited_once():
-    rollout = rollout_of([[0], [1], [0]], last_obs=[1], terminated=[[False], [True], [False]])
+@pytest.mark.parametrize("ended", ["terminated", "truncated"])
+def test_after_a_reset_the_first_state_is_visited_once(ended):
+    rollout = rollout_of([[0], [1], [0], [0]], last_obs=[1], **{ended: [[False], [True], [False], [False]]})
     [n] = visits(RIDE(counts="successor_after_reset"), rollout)
-    np.testing.assert_array_equal(n[:, 0], [1, 1, 1])
+    np.testing.assert_array_equal(n[:, 0], [1, 1, 2, 1])
 
 
 @settings(max_examples=40, deadline=None)

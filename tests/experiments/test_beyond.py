@@ -50,6 +50,9 @@ def test_memories_that_are_never_full_are_the_same_memory():
     smaller = config.with_value("exploiter.capacity", 100_000)
     assert config_key(smaller) == config_key(config)
     assert config_key(config.with_value("exploiter.capacity", 10_000)) != config_key(config), "20,000 steps fill it"
+    assert config_key(config.with_value("exploiter.capacity", 20_000)) == config_key(config), "and no more than fill it"
+    assert config_key(config.with_value("explorer.capacity", 50_000)) == config_key(config)
+    assert config_key(config.with_value("explorer.capacity", 10_000)) != config_key(config)
     # 120,000 steps.
     config = recipe("derl", "Hallway-30-30")
     assert config_key(config.with_value("exploiter.capacity", 100_000)) != config_key(config)

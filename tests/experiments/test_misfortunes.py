@@ -13,7 +13,7 @@ from polars.testing import assert_frame_equal
 
 from derl.core.errors import DerlError
 from derl.core.files import try_lock
-from derl.experiments.jobs import execute, job_folder, outdated_jobs, to_data
+from derl.experiments.jobs import begun_jobs, execute, job_folder, outdated_jobs, to_data
 from derl.experiments.pool import Worker
 from derl.experiments.progress import seconds_left
 from derl.experiments.pruning import leftovers, prune
@@ -80,6 +80,8 @@ def test_a_folder_with_the_description_of_another_job_is_kept(tmp_path):
     sweep._tidy()
     sweep._end()
     assert aside.exists()
+    # Nor is it gone on with: its checkpoint is not where the job would look for it.
+    assert list(begun_jobs(tmp_path)) == []
 
 
 def test_a_worker_keeps_the_store_locked_though_the_sweep_is_gone(tmp_path):

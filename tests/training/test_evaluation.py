@@ -14,8 +14,9 @@ from derl import recipe
 from derl.core.errors import DerlError
 from derl.core.running import Moments
 from derl.experiments.identity import config_key
-from derl.training.evaluation import evaluate
+from derl.training.evaluation import evaluate, play_episode
 from derl.training.loop import init_run, iterate
+from training.limited import LONGEST, Limited
 
 COPIES = 3
 OWN = {"protocol.evaluation_statistics": "own", "normalise_observations": True, "num_envs": COPIES}
@@ -131,3 +132,28 @@ def test_a_bonus_that_sees_what_the_agent_sees():
     count = recipe("ppo-count", "Hallway-3-0").with_value("bonus_observations", "normalised")
     with pytest.raises(DerlError, match="count needs discrete observations"):
         count.check()
+
+
+def test_an_episode_that_is_cut_off_is_over():
+    """Cut off after two of at most five steps, each worth 1."""
+    episode = play_episode(Limited(limit=2), lambda key, obs: jnp.asarray(0), jax.random.key(0))
+    assert episode.alive.tolist() == [True, True, False, False, False]
+    assert float(episode.total) == 2.0
+
+
+def test_copies_whose_episode_is_over_count_no_more():
+    """Two copies that step together: the first ends after one step, the second after three."""
+    config = recipe("a2c-count", "Hallway-2-1").with_value("explorer.hidden", (8,))
+    for path, value in OWN.items():
+        config = config.with_value(path, value)
+    algorithm = dataclasses.replace(config, env=Limited(), num_envs=2).algorithm()
+    state = init_run(algorithm, jax.random.key(0))
+    state = eqx.tree_at(lambda s: s.collector.env_state[0], state, jnp.asarray([1, 3]))
+    returns, moments = played(algorithm, state, episodes=2)
+    np.testing.assert_array_equal(returns, [1, 3])
+    assert isinstance(moments, Moments)
+    # Four observations: both copies at the start, and one of them after one step and after two.
+    seen = np.eye(LONGEST + 1)[[0, 0, 1, 2]]
+    np.testing.assert_allclose(moments.count, 4, rtol=1e-4)
+    np.testing.assert_allclose(moments.mean, seen.mean(0), atol=1e-4)
+    np.testing.assert_allclose(moments.variance, seen.var(0), atol=1e-4)

@@ -57,6 +57,18 @@ def test_a_q_network_takes_the_best_of_the_sum():
     np.testing.assert_allclose(acting.max(-1), 0.0, atol=1e-6)
 
 
+def test_a_q_network_advises_as_its_schedule_ends():
+    """At the first rollout its schedule says that all actions are alike: that is about exploring alone."""
+    exploiter = DQN(hidden=(8,), epsilon_start=1.0, epsilon_end=0.4, batch_size=8, capacity=64)
+    algorithm = dataclasses.replace(CONFIG, explorer=A2C(hidden=(8,)), exploiter=exploiter).algorithm()
+    state, clock = init_run(algorithm, jax.random.key(3)), jnp.asarray(0)
+    q = np.asarray(state.exploiter.learner.network(OBS))
+    advice = np.where(q == q.max(-1, keepdims=True), np.log(0.8), -1.0)  # log 0.2 is below the floor
+    mixed = advice + 2.0 * np.asarray(algorithm.explorer.preferences(state.explorer, OBS, clock))
+    acting = behaviour(algorithm, state, clock, OBS, LUCK)
+    np.testing.assert_allclose(acting[:2], mixed[:2], rtol=1e-5)
+
+
 @pytest.mark.parametrize(("explorer", "told"), [(A2C(hidden=(8,)), True), (DQN_EXPLORER, False)])
 def test_an_explorer_whose_learning_depends_on_it_is_told_who_acted(explorer, told):
     algorithm = dataclasses.replace(CONFIG, explorer=explorer).algorithm()

@@ -112,6 +112,9 @@ def test_metrics_are_means_since_last_reading():
         "episodes",
     }
     np.testing.assert_array_equal(first["episodes"], 30 * 20 // 5)
+    # Totals begin anew, so that the next means are of what came since.
+    np.testing.assert_array_equal(state.collector.finished, 0)
+    np.testing.assert_array_equal(state.totals, 0)
     # 30 rollouts of 20 steps from the start: every visit so far earned 1/sqrt(N); so the mean is far above later ones.
     state, second = runs.read(runs.advance(state, 30, 60), 30)
     assert (second["bonus"] < first["bonus"]).all()

@@ -1,6 +1,7 @@
 """What each agent is rewarded with, and how a rollout is normalised before the agents see it."""
 
 import dataclasses
+from functools import partial
 
 import equinox as eqx
 import jax
@@ -11,6 +12,7 @@ import pytest
 from derl import Bonus, Count, recipe
 from derl.core.types import Rollout
 from derl.training.loop import explorer_rewards, init_run, iterate, take_in, to_explore
+from training.limited import Limited
 
 CONFIG = recipe("dea2c-count", "DeepSea-3")
 NORMALISED = dataclasses.replace(CONFIG, num_envs=2, normalise_observations=True, normalise_rewards=True)
@@ -35,13 +37,16 @@ def test_the_explorers_reward_by_hand(reward, normalise, expected):
 
 
 def rollouts(seed: int) -> list[Rollout]:
-    """Two consecutive rollouts of three steps, in which some episodes end, in the terminal observation."""
+    """Two consecutive rollouts of three steps, in which some episodes end, in the terminal observation: most by
+    themselves, one in either rollout cut off."""
     rng = np.random.default_rng(seed)
     obs = rng.integers(0, SIZE, (7, 2))
     done = np.asarray([[0, 1], [0, 0], [1, 0], [0, 0], [0, 1], [0, 0]], bool)
     next_obs, reward = np.where(done, SIZE, obs[1:]), rng.normal(size=(6, 2)).astype(np.float32)
     action = np.zeros((6, 2), np.int32)
-    steps = (obs[:-1], action, reward, next_obs, done, np.zeros_like(done))
+    cut = np.zeros_like(done)
+    cut[0, 1] = cut[4, 1] = True
+    steps = (obs[:-1], action, reward, next_obs, done & ~cut, cut)
     parts = [[x[:3] for x in steps] + [obs[3]], [x[3:] for x in steps] + [obs[6]]]
     return [Rollout(*map(jnp.asarray, part)) for part in parts]
 
@@ -122,3 +127,27 @@ def test_bonuses_see_observations_as_they_are():
         assert jnp.issubdtype(dtype, jnp.integer)
         assert shape == (algorithm.rollout_length, 2)
     assert algorithm.agent_spec.observation.shape == (SIZE,)
+
+
+@partial(jax.jit, compiler_options={"xla_backend_optimization_level": 0})
+def first_iteration(algorithm):
+    return iterate(algorithm, init_run(algorithm, jax.random.key(0)), jnp.asarray(0))
+
+
+class Paying(Watching):
+    """Pays 1 for every step."""
+
+    def step(self, state, rollout):
+        return state, jnp.ones_like(rollout.reward)
+
+
+def test_sums_of_bonuses_begin_anew_where_an_episode_is_cut_off():
+    """A bonus of 1 at every step of episodes of two: its discounted sums are 1 and 1 + gamma, again and again."""
+    config = recipe("a2c-count", "DeepSea-3").with_value("explorer.hidden", (8,))
+    config = dataclasses.replace(config, env=Limited(limit=2), bonus=Paying(normalise="returns"), num_envs=1)
+    algorithm = config.algorithm()
+    gamma, steps = algorithm.explorer.gamma, algorithm.rollout_length
+    state, metrics = first_iteration(algorithm)
+    mean, variance = moments(np.resize([1.0, 1.0 + gamma], steps))
+    np.testing.assert_allclose(state.bonus_scale.moments.mean, mean, rtol=1e-4)
+    np.testing.assert_allclose(metrics["bonus"], 1 / np.sqrt(variance), rtol=1e-3)

@@ -185,7 +185,8 @@ def test_non_finite_runs_are_marked_and_the_others_go_on():
     assert result.failed == [1]
     bad = result.frame.filter(run=1)
     assert bad["return"].is_nan().all()
-    assert (bad["failed_at_step"] < 100).all()
+    # The first update, after 20 steps, leaves weights of 1e38: the rollout from there on gives no finite loss.
+    assert (bad["failed_at_step"] == 20).all()
     assert result.frame.filter(run=0)["return"].is_finite().all()
 
 

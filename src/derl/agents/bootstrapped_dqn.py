@@ -29,7 +29,7 @@ class Ensemble(eqx.Module):
 
     def __call__(self, obs: Array) -> Float[Array, "K *b A"]:
         learnt, prior = (jax.vmap(lambda n: n(obs))(nets) for nets in (self.networks, self.priors))
-        return learnt + self.scale * jax.lax.stop_gradient(prior)
+        return learnt + self.scale * prior
 
 
 class Heads(eqx.Module):

@@ -121,7 +121,7 @@ class DistilledOptimism(Optimism[Distilled]):
         """Squared error of the features of each action; 1 for a predictor that knows nothing."""
         wanted, found = (net(obs).reshape(*net(obs).shape[:-1], -1, self.features) for net in (target, predictor))
         wanted = wanted / (jnp.linalg.norm(wanted, axis=-1, keepdims=True) + 1e-8)
-        return jnp.square(found - jax.lax.stop_gradient(wanted)).sum(-1)
+        return jnp.square(found - wanted).sum(-1)
 
     def observe(self, state: Distilled, obs: Array, action: Array) -> Distilled:
         def loss(predictor):

@@ -60,7 +60,7 @@ class OptimisticDQN(DQN):
 
     def term(self, state: DQNState, obs: Array) -> Float[Array, "*b A"]:
         """C o(s, .)."""
-        return self.optimism_weight * jax.lax.stop_gradient(self.untried.term(state.extra, obs))
+        return self.optimism_weight * self.untried.term(state.extra, obs)
 
     def preferences(self, state: DQNState, obs: Array, clock: Clock) -> Float[Array, "*b A"]:
         return super().preferences(state, obs, clock) + self.term(state, obs)

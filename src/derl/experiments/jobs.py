@@ -159,6 +159,7 @@ def execute(store: Path, job: Job, show: Callable[[Progress], None], checkpoint_
     folder = job_folder(store, job)
     with as_write_error():
         folder.path.mkdir(parents=True, exist_ok=True)
+        # `held` would claim it too, but a refusal is an error in writing.
         folder.lock()
     with folder.held():
         with as_write_error():

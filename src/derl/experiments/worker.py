@@ -70,7 +70,7 @@ def main(argv: list[str]) -> int:
     code_version()  # Now, and kept: whoever edits the code while this runs does not edit what runs.
     say(ready=True)
     for number, line in enumerate(sys.stdin):
-        if number % KEPT_JOBS == KEPT_JOBS - 1:
+        if number and number % KEPT_JOBS == 0:
             forget_programs()
         try:
             job = from_data(json.loads(line))

@@ -175,8 +175,8 @@ def take_in(algorithm: Algorithm, state: RunState, rollout: Rollout) -> tuple[Ru
 
 
 def constraint(algorithm: Algorithm, alpha: float | Array, log_probs: Float[Array, "T E A"]) -> Constraint:
-    """Stay near the policy with these log-probabilities."""
-    return Constraint(jnp.asarray(alpha), jax.lax.stop_gradient(log_probs), algorithm.decoupling.divergence)
+    """Stay near the policy with these log-probabilities, into which `mean_divergence` sends no gradient."""
+    return Constraint(jnp.asarray(alpha), log_probs, algorithm.decoupling.divergence)
 
 
 def learn_repeatedly(

@@ -28,4 +28,4 @@ def schedule_of(config: Config, algorithm: Algorithm | None = None) -> Schedule:
 def evaluation_times(iterations: int, every: float) -> list[int]:
     """After which iterations to evaluate: every `every` (rounded up), and at the end."""
     times = {min(iterations, math.ceil(k * every - 1e-9)) for k in range(1, int(iterations / every) + 2)}
-    return sorted(t for t in times | {iterations} if t > 0)
+    return sorted(t for t in times if t > 0)

@@ -20,7 +20,7 @@ from derl.analysis.pages.claims import improvement_table
 from derl.experiments.builtin import QUICK_EPISODES, experiment, quick
 from derl.experiments.cases import Case
 from derl.experiments.experiment import shortened
-from derl.experiments.paper import LAMBDAS, constraint
+from derl.experiments.paper import LAMBDAS, cells, constraint, published
 
 
 def sensitive_frame(recipe: str, low: float, high: float, noise: float = 0.01) -> pl.DataFrame:
@@ -251,6 +251,18 @@ def test_with_next_to_nothing_every_claim_is_open():
     # The paper's own effects do not depend on what was run.
     assert find(tests, 1, "lambda", "all baselines").published == pytest.approx(0.184, abs=0.001)
     assert find(tests, 2, "spread over values of lambda", "all DeRL").published == pytest.approx(-0.076, abs=0.001)
+    # As shares of the best possible return, which is 1.8 in Hallway-10-10.
+    recipes, where = ("dea2c-count", "a2c-count"), "DeA2C Count on Hallway-10-10"
+    ours, theirs = (published("tab:mean_returns", recipe, "Hallway-10-10").mean for recipe in recipes)
+    assert find(tests, 3, "average return", where).published == pytest.approx((ours - theirs) / 1.8)
+    ours, theirs = (
+        np.mean(
+            [c.mean for c in cells() if (c.table, c.case.recipe) == ("tab:hallway10_10_intrinsic_coef_mean", recipe)]
+        )
+        for recipe in recipes
+    )
+    level = find(tests, 2, "average return over values of lambda", where)
+    assert level.published == pytest.approx((ours - theirs) / 1.8)
     table = claim_frame(tests)
     assert table["effect"].null_count() == len(table)
     assert set(STATEMENTS) == {1, 2, 3, 4, 5}

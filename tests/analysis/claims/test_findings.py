@@ -132,6 +132,24 @@ def test_every_task_counts_the_same_and_contradictions_are_told():
     )
 
 
+def test_of_several_cases_one_contradicts_only_beyond_what_chance_does_to_one_of_so_many():
+    """Of four cases one is asked for 98.75 %: 1.5 % of its draws are on the side of the whole."""
+    draws = np.repeat([0.4, 0.6], [985, 15])
+    against = dataclasses.replace(finding("DeepSea-10", 0.4), effect=Effect(0.4, draws))
+    assert outcome_of(against) == "does not hold"
+    agreeing = [
+        dataclasses.replace(finding(f"DeepSea-{size}", 1.0), effect=Effect(1.0, np.ones(1000))) for size in (14, 20, 24)
+    ]
+    whole, *_ = with_whole([against, *agreeing])
+    assert (outcome_of(whole), whole.note) == ("holds", "Mean of 4 of 4 cases.")
+
+
+def test_a_case_of_too_few_runs_is_no_part_of_the_whole():
+    few = dataclasses.replace(finding("DeepSea-24", 0.0), too_few="of too few runs")
+    whole, *_ = with_whole([finding("DeepSea-10", 1.0), finding("DeepSea-14", 1.0), few])
+    assert (whole.effect.value, whole.note) == (1.0, "Mean of 2 of 3 cases.")
+
+
 @pytest.mark.parametrize(("shift", "least", "most"), [(0.0, 0.0, 0.05), (0.5, 0.9, 1.0)])
 def test_chance_does_not_make_a_whole_mixed(shift, least, most):
     """In half of twelve cases the effect is clear, in the others there is none, or the opposite of it."""

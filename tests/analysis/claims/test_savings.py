@@ -49,6 +49,15 @@ def test_savings():
     assert value(ours, slow, 0.8 * ours) == pytest.approx(1 - 50 / 160)
 
 
+def test_how_much_lower_one_may_end_is_a_share_of_the_best_return():
+    """A twentieth of it: 0.17 where 3.4 is the best, 0.05 where it is 1."""
+    episodes = 10.0 * np.arange(1, 21)
+    ours, theirs = (np.where(np.arange(20) < start, 0, end)[None] for start, end in ((4, 3.3), (9, 3.4)))
+    sides = (ours, ours[None]), (theirs, theirs[None])
+    assert saving_of(*sides, episodes, best=3.4).value == 0.5
+    assert saving_of(*sides, episodes, best=1.0).value == 1 - 200 / 100
+
+
 def test_a_baseline_that_fails_hides_no_saving():
     """Its runs end with numbers that are none; it is neither quick nor good."""
     task, lost = "DeepSea-10", runs_from(100, 100, 100, 100, 100)

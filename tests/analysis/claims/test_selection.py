@@ -50,6 +50,13 @@ def test_equal_maxima_are_decided_by_the_average():
     assert choice.paper is choice.own is None
 
 
+def test_equal_configurations_share_the_better_place():
+    equal = {f"bonus.learning_rate={rate}": [0.5, 0.6] for rate in ("1e-05", "1e-07", "1e-06")}
+    (choice,) = choices(results({"bonus.learning_rate=5e-07": [0.0, 0.9], **equal}))
+    assert choice.paper is not None
+    assert (choice.paper.rank, choice.configurations) == (2, 4)
+
+
 def test_a_configuration_without_a_score_comes_last():
     nothing = [float("nan")] * 2
     scores = {"bonus.learning_rate=1e-07": nothing, "bonus.learning_rate=5e-07": [0.0, 0.3]}

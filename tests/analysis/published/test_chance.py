@@ -7,6 +7,7 @@ import polars as pl
 import pytest
 
 from analysis.made_up import frame_of
+from analysis.published.judging import cell, runs
 from derl.analysis.pages.reproduction import expected_by_luck, luck_alone
 from derl.analysis.published.chance import chance_of_difference
 from derl.analysis.published.ours import interval_of_draws
@@ -45,6 +46,15 @@ def test_coins():
 def test_failed_runs_do_not_count():
     whole = returns_of(1, 1, 0, 0, 0)
     assert chance_of_difference(np.concatenate([whole, np.full((1, 3), np.nan)])) == chance_of_difference(whole)
+
+
+def test_it_is_of_the_runs_that_the_verdict_is_of():
+    """Further seeds change neither."""
+    five = (0.1, 0.1, 0.1, 0.99, 0.99)
+    alone, beside = (verdicts(runs(*five, *further), [cell(0.5)])[0] for further in ((), [0.1] * 10))
+    assert alone.chance == beside.chance
+    assert alone.chance is not None
+    assert alone.chance > 0.01
 
 
 def test_what_the_pages_say():

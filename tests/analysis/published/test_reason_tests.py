@@ -74,17 +74,20 @@ def test_an_option_that_fails_in_the_rest_of_its_row_is_not_the_reason():
     option = {x: Case.of("a2c-count", "DeepSea-10", {"bonus.increment": x, **undivided}) for x in values}
     table = "tab:decay_sensitivity_count_deepsea_mean"
 
-    def outcomes(*levels):
+    def outcomes(*levels, published=(0.1, 0.1, 0.1)):
         rows = {case: [[0.9] * 100] * 5 for case in ours.values()}
         rows |= {case: [[level] * 100] * 5 for case, level in zip(option.values(), levels, strict=True) if level}
-        judged = verdicts(frame_of(rows), [cell(0.1, case, table=table) for case in ours.values()])
-        return [next(e.confirmed for e in v.explanations if "increment" in e.name) for v in judged]
+        numbers = [cell(mean, case, table=table) for mean, case in zip(published, ours.values(), strict=True)]
+        judged = verdicts(frame_of(rows), numbers)
+        return [next((e.confirmed for e in v.explanations if "increment" in e.name), v.outcome) for v in judged]
 
     assert outcomes(0.1, 0.1, 0.1) == [True, True, True]
     assert outcomes(0.1, 0.1, 0.5) == [True, True, False]
     assert outcomes(0.1, 0.5, 0.5) == [False, False, False]
     # What is confirmed as often as refuted is not confirmed. The third was not run.
     assert outcomes(0.1, 0.5, None) == [False, False, None]
+    # Numbers that ours agrees with need no reason, and say nothing about one.
+    assert outcomes(0.1, 0.1, 0.1, published=(0.1, 0.9, 0.9)) == [True, "consistent", "consistent"]
 
 
 def test_an_option_has_to_make_the_maximum_of_the_same_runs_too():

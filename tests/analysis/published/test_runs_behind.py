@@ -15,6 +15,7 @@ from derl.analysis.published.runs_behind import (
     fewest_runs,
     impossible_pair,
     largest_deviation,
+    largest_of_rounded,
     maxima_below_averages,
     not_of_five_runs,
 )
@@ -49,6 +50,9 @@ def test_by_hand():
     # Three at 0.99, one at 0.54 and one at -0.01.
     assert largest_deviation(0.70, 5, LOW, HIGH) == pytest.approx(np.std([0.99, 0.99, 0.99, 0.54, -0.01]))
     assert not can_be_of(0.70, 0.45, 5, LOW, HIGH)
+    # Three of five at 1 deviate more than any five whose mean is at an end of what is printed as 0.60.
+    assert largest_of_rounded(0.6, 5, 0, 1) == pytest.approx(np.std([1, 1, 1, 0, 0]))
+    assert max(largest_deviation(mean, 5, 0, 1) for mean in (0.595, 0.605)) < 0.486
     # Five of seven learn, or twelve of seventeen.
     assert can_be_of(0.70, 0.45, 7, LOW, HIGH)
     assert can_be_of(0.70, 0.45, 17, LOW, HIGH)

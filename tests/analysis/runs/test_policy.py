@@ -46,6 +46,7 @@ def check_actor_critic(policy, network):
     """What the policy says is what these two networks say, worked out in NumPy."""
     probabilities = np.exp(log_softmax(numpy_mlp(network.actor, STATE)))
     np.testing.assert_allclose(policy.probabilities(STATE), probabilities, rtol=1e-4)
+    np.testing.assert_array_equal(policy.predict(STATE), probabilities.argmax(-1))
     np.testing.assert_allclose(policy.values(STATE), numpy_mlp(network.critic, STATE)[:, 0], rtol=1e-4)
 
 
@@ -60,6 +61,8 @@ def test_the_average_is_what_counts_where_weights_are_averaged():
     newest, average = policy.state.explorer.learner.network, policy.state.explorer.learner.average
     other = jax.tree.map(lambda x: -x, newest)
     state = eqx.tree_at(lambda s: s.explorer.learner.network, policy.state, other)
+    best = [numpy_mlp(network.actor, STATE).argmax(-1) for network in (other, average)]
+    assert (best[0] != best[1]).any(), "else the greedy action would show nothing"
     check_actor_critic(Policy(policy.algorithm, state, 0, "exploiter"), average)
     check_actor_critic(untrained(EpisodicA2C(**MEMORY)), newest)
 
