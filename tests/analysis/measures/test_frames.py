@@ -137,11 +137,12 @@ def test_the_documents_do_not_mix_engines(monkeypatch, tmp_path):
     monkeypatch.setattr(build, "write_beyond", lambda own, folder, paper: given.extend((own, paper)))
     monkeypatch.setattr(build, "own_table", lambda frame: given.append(frame))
     monkeypatch.setattr(build, "verdicts", lambda frame: given.append(frame) or [])
+    monkeypatch.setattr(build, "claims", lambda frame: given.append(frame) or [])
     monkeypatch.setattr(build, "FIGURES", tmp_path)
-    for name in ("draw_recipe", "fill_in", "draw_decoupling", "table", "progress"):
+    for name in ("draw_recipe", "fill_in", "draw_decoupling", "table", "progress", "benefit"):
         monkeypatch.setattr(build, name, lambda *_: None)
     build.main()
-    assert len(given) == 5
+    assert len(given) == 6
     assert {frame["engine"].n_unique() for frame in given} == {1}
 
 
