@@ -131,8 +131,11 @@ class Results:
 
     def seeds(self, case: Case) -> np.ndarray:
         """The seed of each run of a case."""
-        ends = np.cumsum(self.lengths(case))
-        return self._column("seed")[self.rows[case]][ends - 1].astype(np.int64)
+        return self.facts(case, "seed").astype(np.int64)
+
+    def facts(self, case: Case, column: str) -> Float[np.ndarray, " runs"]:
+        """What a column says of each run of a case as a whole, such as its seed."""
+        return self._column(column)[self.rows[case]][np.cumsum(self.lengths(case)) - 1]
 
     def episodes(self, case: Case) -> Float[np.ndarray, " evaluations"]:
         """The training episodes at each evaluation."""
