@@ -6,10 +6,11 @@ import pytest
 from analysis.synthetic import made_up
 from derl.analysis.measures.frames import Results
 from derl.analysis.published.experiments_run import other_runs, runs_of
+from derl.analysis.published.not_run import untabled_cases
 from derl.analysis.published.verdicts import verdicts
 from derl.analysis.report.closing import commands_section, runs_told
 from derl.analysis.report.kl import Scales, grid_section, kl_grids, planned
-from derl.analysis.report.missing import missing_section, untabled_cases
+from derl.analysis.report.missing import missing_section
 from derl.analysis.report.numbers import grouped_results, tables_of
 from derl.experiments.builtin import DESCRIPTIONS, experiment
 from derl.experiments.cases import Case
