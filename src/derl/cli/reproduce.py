@@ -9,10 +9,10 @@ import polars as pl
 
 from derl.analysis.claims.paper import claims
 from derl.analysis.claims.selection import choices
-from derl.analysis.pages import beyond, reproduction
 from derl.analysis.pages.beyond import write_beyond
 from derl.analysis.pages.claims import selection_page
 from derl.analysis.pages.figures import write_all
+from derl.analysis.pages.folder import CHOICES, REPORT, check_folder, own_files, remove_stale
 from derl.analysis.pages.reproduction import write_text
 from derl.analysis.pages.tables import LEGEND, Grid, grid_of, text
 from derl.analysis.published.explaining import explaining, repeating, tests_made
@@ -28,7 +28,7 @@ from derl.cli.sweep import Running, complain, run_experiment, show_returns
 from derl.core.errors import require
 from derl.experiments.builtin import EXPERIMENTS, experiment
 from derl.experiments.experiment import Experiment
-from derl.experiments.machine import check_output, check_pages
+from derl.experiments.machine import check_output
 from derl.experiments.planner import Member, members_of, results_of
 from derl.experiments.store import Store, is_store
 
@@ -170,7 +170,7 @@ def main(args: list[str]) -> None:
     if not command.dry_run:
         # Told now, not after hours of training.
         check_output(command.folder())
-        check_pages(command.folder(), (reproduction.TITLE, beyond.TITLE))
+        check_folder(command.folder())
     done = run_experiment(chosen, command, imported_modules())
     if done is None:
         if command.explain:
@@ -197,8 +197,9 @@ def main(args: list[str]) -> None:
 def write_out(command: Reproduce, chosen: Experiment, made: Made, args: list[str]) -> None:
     """Tables on the terminal; pages, figures and the report on disk."""
     out, frame = command.folder(), made.frame
+    before = own_files(out)
     if command.name == "beyond":
-        write_beyond(frame, out)
+        remove_stale(before, write_beyond(frame, out))
         console.print((out / "README.md").read_text(), markup=False, soft_wrap=True)
         console.print(f"page and figures: {out}", soft_wrap=True, markup=False)
         return
@@ -213,9 +214,10 @@ def write_out(command: Reproduce, chosen: Experiment, made: Made, args: list[str
         # Pure exploration is a figure in the paper: ours alone, then.
         show_returns(chosen, frame)
     tested = claims(frame)
-    write_all(frame, out, judged=judged, tested=tested)
+    written = write_all(frame, out, judged=judged, tested=tested)
     if selection:
-        write_text(out / "choices.md", selection)
+        written.append(write_text(out / CHOICES, selection))
     facts = Facts(finished=finished_on(made.store, frame), command=command_line("reproduce", *args))
-    path = write_report(frame, out / "report.html", facts=facts, claims=tested, judged=judged)
+    path = write_report(frame, out / REPORT, facts=facts, claims=tested, judged=judged)
+    remove_stale(before, [*written, path])
     console.print(f"tables and figures: {out}; report: {path}", soft_wrap=True, markup=False)

@@ -70,10 +70,11 @@ def write_pages(
     results = as_results(frame)
     judged = verdicts(results, evaluations=evaluations) if judged is None else judged
     tested = claims(results, evaluations=evaluations) if tested is None else tested
-    texts = {f"{table.page}.md": page(table, judged) for table in TABLES if any_run(table, judged)}
+    # The index first, for by this page the folder is known to be derl's if the rest is not written.
+    texts = {"README.md": index_page(results, judged, tested, figures, evaluations)}
+    texts |= {f"{table.page}.md": page(table, judged) for table in TABLES if any_run(table, judged)}
     if all(v.asked for v in judged):
         texts["claims.md"] = claims_page(tested, improvements(results, evaluations))
-    texts["README.md"] = index_page(results, judged, tested, figures, evaluations)
     notes = cautions(results, evaluations)
     pages = [write_text(Path(folder) / name, cautioned(text, notes)) for name, text in texts.items()]
     return [*pages, *write_numbers(judged, tested, folder)]
