@@ -61,6 +61,24 @@ def test_what_has_no_table_in_the_paper_shows_its_returns(tmp_path, capsys, monk
     assert code == 0
     assert text.count("0.25 ± 0.00") == 2
     assert "explorer_reward=intrinsic" in text
+    # One of its two tasks.
+    assert "Too little was run to judge any." in text
+
+
+def test_an_experiment_ends_with_the_claims_it_tests(tmp_path, capsys, monkeypatch):
+    """Pure exploration and constraints are there for them, and they stood in the pages alone."""
+    for case in experiment("pure-exploration").cases:
+        entered(tmp_path / "store", case, 3, value=0.9 if case.task == "DeepSea-10" else 2.4)
+    monkeypatch.setattr("derl.cli.reproduce.write_all", lambda frame, out, **_: [])
+    monkeypatch.setattr("derl.cli.reproduce.write_report", lambda frame, path, **_: path)
+    where = ("--store", tmp_path / "store", "--out", tmp_path / "out")
+    code, text = run(capsys, "reproduce", "pure-exploration", *where)
+    assert code == 0
+    told = text.partition("The paper's claims, as far as these runs can judge them\n")[2].splitlines()
+    assert told[0] == "5. Exploration by intrinsic rewards alone works."
+    assert told[1].startswith("   holds: all: best mean return of the exploiter is 0.")
+    # Neither what these runs have nothing of, nor single cases.
+    assert [line for line in told if line.startswith("   ")] == told[1:2]
 
 
 def test_a_grid_search_shows_what_was_chosen(tmp_path, capsys, monkeypatch):

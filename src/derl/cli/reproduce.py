@@ -7,7 +7,7 @@ from pathlib import Path
 
 import polars as pl
 
-from derl.analysis.claims.paper import claims
+from derl.analysis.claims.paper import STATEMENTS, Claim, claims, overall
 from derl.analysis.claims.selection import choices
 from derl.analysis.pages.beyond import write_beyond
 from derl.analysis.pages.claims import selection_page
@@ -120,6 +120,21 @@ def show_tables(name: str, judged: list[Verdict]) -> bool:
     return bool(shown)
 
 
+def show_claims(tested: Sequence[Claim]) -> None:
+    """The paper's claims that these runs can judge, on the terminal: a line for each test."""
+    known = [claim for claim in overall(tested) if claim.effect is not None]
+    decided = [claim for claim in known if claim.outcome != "not enough data"]
+    if known:
+        say("\n[bold]The paper's claims, as far as these runs can judge them[/]")
+    if known and not decided:
+        say("Too little was run to judge any.")
+    for number in dict.fromkeys(claim.number for claim in decided):
+        console.print(f"{number}. {STATEMENTS[number]}", markup=False, soft_wrap=True)
+        for claim in decided:
+            if claim.number == number:
+                console.print(f"   {claim.outcome}: {claim.words}", markup=False, soft_wrap=True)
+
+
 def as_run(grid: Grid) -> Grid:
     """A table without the rows and columns of which nothing was run; its counts are still of all its numbers."""
     run = [key for key, verdict in grid.verdicts.items() if verdict.outcome != "not run"]
@@ -214,6 +229,7 @@ def write_out(command: Reproduce, chosen: Experiment, made: Made, args: list[str
         # Pure exploration is a figure in the paper: ours alone, then.
         show_returns(chosen, frame)
     tested = claims(frame)
+    show_claims(tested)
     written = write_all(frame, out, judged=judged, tested=tested)
     if selection:
         written.append(write_text(out / CHOICES, selection))
