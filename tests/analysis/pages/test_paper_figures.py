@@ -269,9 +269,18 @@ def test_all_coefficients():
     )
     (group,) = main_groups(results)
     figure = coefficients_figure(results, group)
-    assert len(figure.axes) == 8
+    maps, bars = figure.axes[:8], figure.axes[8:]
     # One of nine pairs was not run.
-    assert [len(axes.texts) for axes in figure.axes] == [8] * 8
+    assert [len(axes.texts) for axes in maps] == [8] * 8
+    # A bar says what the shades of each column mean, and dark is far from 0 in all of them.
+    assert len(bars) == 4
+    for column, bar in enumerate(bars):
+        images = [maps[row * 4 + column].images[0] for row in (0, 1)]
+        assert len({image.get_clim() for image in images}) == 1
+        (low, high), paint = images[0].get_clim(), images[0].cmap
+        assert bar.get_xlim() == pytest.approx((low, high))
+        shades = [style.luminance(paint(end)) for end in (0.0, 1.0)]
+        assert (shades[0] < shades[1]) == (abs(low) > abs(high))
 
 
 def test_every_pair_of_coefficients_has_a_figure():
