@@ -4,8 +4,9 @@ import dataclasses
 import re
 
 import polars as pl
+import pytest
 
-from cli.commanding import entered, run
+from cli.commanding import entered, refused, run
 from derl.analysis.pages.tables import grid_of, text
 from derl.analysis.published.explaining import explaining, repeating
 from derl.analysis.published.reasons import reasons_for
@@ -15,7 +16,6 @@ from derl.experiments.builtin import experiment
 from derl.experiments.cases import case_of
 from derl.experiments.experiment import Part
 from derl.experiments.jobs import entry_of
-from derl.experiments.machine import check_pages
 from derl.experiments.paper import cells
 from derl.experiments.planner import members_of
 from derl.experiments.store import Store
@@ -54,13 +54,31 @@ def test_what_has_no_table_in_the_paper_shows_its_returns(tmp_path, capsys, monk
     """Nothing was said about pure exploration but where its pages are."""
     for case in experiment("pure-exploration").narrowed(only=["DeepSea-10"]).cases:
         entered(tmp_path / "store", case, 3, value=0.25)
-    monkeypatch.setattr("derl.cli.reproduce.write_all", lambda frame, out, **_: None)
+    monkeypatch.setattr("derl.cli.reproduce.write_all", lambda frame, out, **_: [])
     monkeypatch.setattr("derl.cli.reproduce.write_report", lambda frame, path, **_: path)
     where = ("--store", tmp_path / "store", "--out", tmp_path / "out")
     code, text = run(capsys, "reproduce", "pure-exploration", "--only", "DeepSea-10", *where)
     assert code == 0
     assert text.count("0.25 ± 0.00") == 2
     assert "explorer_reward=intrinsic" in text
+    # One of its two tasks.
+    assert "Too little was run to judge any." in text
+
+
+def test_an_experiment_ends_with_the_claims_it_tests(tmp_path, capsys, monkeypatch):
+    """Pure exploration and constraints are there for them, and they stood in the pages alone."""
+    for case in experiment("pure-exploration").cases:
+        entered(tmp_path / "store", case, 3, value=0.9 if case.task == "DeepSea-10" else 2.4)
+    monkeypatch.setattr("derl.cli.reproduce.write_all", lambda frame, out, **_: [])
+    monkeypatch.setattr("derl.cli.reproduce.write_report", lambda frame, path, **_: path)
+    where = ("--store", tmp_path / "store", "--out", tmp_path / "out")
+    code, text = run(capsys, "reproduce", "pure-exploration", *where)
+    assert code == 0
+    told = text.partition("The paper's claims, as far as these runs can judge them\n")[2].splitlines()
+    assert told[0] == "5. Exploration by intrinsic rewards alone works."
+    assert told[1].startswith("   holds: all: best mean return of the exploiter is 0.")
+    # Neither what these runs have nothing of, nor single cases.
+    assert [line for line in told if line.startswith("   ")] == told[1:2]
 
 
 def test_a_grid_search_shows_what_was_chosen(tmp_path, capsys, monkeypatch):
@@ -68,7 +86,7 @@ def test_a_grid_search_shows_what_was_chosen(tmp_path, capsys, monkeypatch):
     chosen = experiment("grid-search").narrowed(only=["DeepSea-20", "a2c-rnd"])
     for value, case in enumerate(chosen.cases):
         entered(tmp_path / "store", case, 3, value=value / 10)
-    monkeypatch.setattr("derl.cli.reproduce.write_all", lambda frame, out, **_: None)
+    monkeypatch.setattr("derl.cli.reproduce.write_all", lambda frame, out, **_: [])
     monkeypatch.setattr("derl.cli.reproduce.write_report", lambda frame, path, **_: path)
     where = ("--store", tmp_path / "store", "--out", tmp_path / "out")
     code, text = run(capsys, "reproduce", "grid-search", "--only", "DeepSea-20", "a2c-rnd", *where)
@@ -146,15 +164,38 @@ def test_an_export_carries_the_tests_of_reasons(tmp_path, capsys):
     assert set(pl.read_parquet(path).filter(pl.col("setting") == "")["seed"]) == {0, 1, 2, 3, 4, 70}
 
 
-def test_a_page_of_somebody_elses_is_not_overwritten(tmp_path, capsys):
+@pytest.mark.parametrize("name", ["README.md", "report.html", "notes.txt"])
+def test_a_folder_of_somebody_elses_is_not_written_to(tmp_path, capsys, name):
+    """Only its README.md was looked at: a report or a figure of the user's own was replaced."""
     folder = tmp_path / "project"
     folder.mkdir()
-    (folder / "README.md").write_text("# Mine\n")
-    code, out = run(capsys, "reproduce", "table-1", "--quick", "--out", folder, "--store", tmp_path / "store")
-    assert (code, "has a README.md that derl did not write" in out) == (2, True)
-    assert (folder / "README.md").read_text() == "# Mine\n"
-    check_pages(folder, ("Mine",))
+    (folder / name).write_text("# Mine\n")
+    said = refused(capsys, "reproduce", "table-1", "--quick", "--out", folder, "--store", tmp_path / "store")
+    what = "a README.md" if name == "README.md" else "files"
+    assert f"{folder} has {what} that derl did not write; choose another folder with --out" in said
+    assert (folder / name).read_text() == "# Mine\n"
     assert not (tmp_path / "store").exists()
+
+
+def test_pages_of_an_earlier_selection_do_not_stay(tmp_path, capsys, monkeypatch):
+    """Beside the new index they looked as if they belonged to it. What is the user's own stays."""
+    monkeypatch.setattr("derl.analysis.pages.figures.sensitivity_figures", lambda *_: iter([]))
+    out, where = tmp_path / "out", ("--store", tmp_path / "store", "--out", tmp_path / "out")
+    plain, swept = (next(c for c in experiment(name).cases if c.recipe == "a2c-count") for name in ("table-1", "decay"))
+    for case in (plain, swept):
+        entered(tmp_path / "store", case, 5, value=0.2)
+    only = [["--only", case.recipe, case.task, case.setting or "as-is"] for case in (plain, swept)]
+    assert run(capsys, "reproduce", "table-1", *only[0], *where)[0] == 0
+    first = {path.relative_to(out).as_posix() for path in out.rglob("*") if path.is_file()}
+    mine = [out / name for name in ("notes.md", "figures/curves.png", "figures/mine.pdf", "curves-all.png", ".hidden")]
+    for path in mine:
+        path.write_text("mine")
+    assert run(capsys, "reproduce", "decay", *only[1], *where)[0] == 0
+    there = {path.relative_to(out).as_posix() for path in out.rglob("*") if path.is_file()}
+    assert "mean-returns.md" in first - there
+    assert "figures/curves-all.png" in first - there
+    assert {"README.md", "report.html", "claims.csv", "decay-sensitivity-count-deepsea-mean.md"} <= there
+    assert {path.read_text() for path in mine} == {"mine"}
 
 
 def test_tables_on_the_terminal_have_what_was_run():
@@ -177,7 +218,7 @@ def test_what_is_in_the_store_explains_without_being_asked(tmp_path, capsys, mon
     entered(tmp_path / "store", cell.case, 5, value=0.9)
     entered(tmp_path / "store", sampled, 5, value=cell.mean)
     pages = []
-    monkeypatch.setattr("derl.cli.reproduce.write_all", lambda frame, out, **_: pages.append(frame))
+    monkeypatch.setattr("derl.cli.reproduce.write_all", lambda frame, out, **_: pages.append(frame) or [])
     monkeypatch.setattr("derl.cli.reproduce.write_report", lambda frame, path, **_: path)
     where = ("--store", tmp_path / "store", "--out", tmp_path / "out")
     only = ("--only", "a2c-ride", "DeepSea-10")

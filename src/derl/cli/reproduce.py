@@ -7,12 +7,12 @@ from pathlib import Path
 
 import polars as pl
 
-from derl.analysis.claims.paper import claims
+from derl.analysis.claims.paper import STATEMENTS, Claim, claims, overall
 from derl.analysis.claims.selection import choices
-from derl.analysis.pages import beyond, reproduction
 from derl.analysis.pages.beyond import write_beyond
 from derl.analysis.pages.claims import selection_page
 from derl.analysis.pages.figures import write_all
+from derl.analysis.pages.folder import CHOICES, REPORT, check_folder, own_files, remove_stale
 from derl.analysis.pages.reproduction import write_text
 from derl.analysis.pages.tables import LEGEND, Grid, grid_of, text
 from derl.analysis.published.explaining import explaining, repeating, tests_made
@@ -28,7 +28,7 @@ from derl.cli.sweep import Running, complain, run_experiment, show_returns
 from derl.core.errors import require
 from derl.experiments.builtin import EXPERIMENTS, experiment
 from derl.experiments.experiment import Experiment
-from derl.experiments.machine import check_output, check_pages
+from derl.experiments.machine import check_output
 from derl.experiments.planner import Member, members_of, results_of
 from derl.experiments.store import Store, is_store
 
@@ -120,6 +120,21 @@ def show_tables(name: str, judged: list[Verdict]) -> bool:
     return bool(shown)
 
 
+def show_claims(tested: Sequence[Claim]) -> None:
+    """The paper's claims that these runs can judge, on the terminal: a line for each test."""
+    known = [claim for claim in overall(tested) if claim.effect is not None]
+    decided = [claim for claim in known if claim.outcome != "not enough data"]
+    if known:
+        say("\n[bold]The paper's claims, as far as these runs can judge them[/]")
+    if known and not decided:
+        say("Too little was run to judge any.")
+    for number in dict.fromkeys(claim.number for claim in decided):
+        console.print(f"{number}. {STATEMENTS[number]}", markup=False, soft_wrap=True)
+        for claim in decided:
+            if claim.number == number:
+                console.print(f"   {claim.outcome}: {claim.words}", markup=False, soft_wrap=True)
+
+
 def as_run(grid: Grid) -> Grid:
     """A table without the rows and columns of which nothing was run; its counts are still of all its numbers."""
     run = [key for key, verdict in grid.verdicts.items() if verdict.outcome != "not run"]
@@ -170,7 +185,7 @@ def main(args: list[str]) -> None:
     if not command.dry_run:
         # Told now, not after hours of training.
         check_output(command.folder())
-        check_pages(command.folder(), (reproduction.TITLE, beyond.TITLE))
+        check_folder(command.folder())
     done = run_experiment(chosen, command, imported_modules())
     if done is None:
         if command.explain:
@@ -197,8 +212,9 @@ def main(args: list[str]) -> None:
 def write_out(command: Reproduce, chosen: Experiment, made: Made, args: list[str]) -> None:
     """Tables on the terminal; pages, figures and the report on disk."""
     out, frame = command.folder(), made.frame
+    before = own_files(out)
     if command.name == "beyond":
-        write_beyond(frame, out)
+        remove_stale(before, write_beyond(frame, out))
         console.print((out / "README.md").read_text(), markup=False, soft_wrap=True)
         console.print(f"page and figures: {out}", soft_wrap=True, markup=False)
         return
@@ -213,9 +229,11 @@ def write_out(command: Reproduce, chosen: Experiment, made: Made, args: list[str
         # Pure exploration is a figure in the paper: ours alone, then.
         show_returns(chosen, frame)
     tested = claims(frame)
-    write_all(frame, out, judged=judged, tested=tested)
+    show_claims(tested)
+    written = write_all(frame, out, judged=judged, tested=tested)
     if selection:
-        write_text(out / "choices.md", selection)
+        written.append(write_text(out / CHOICES, selection))
     facts = Facts(finished=finished_on(made.store, frame), command=command_line("reproduce", *args))
-    path = write_report(frame, out / "report.html", facts=facts, claims=tested, judged=judged)
+    path = write_report(frame, out / REPORT, facts=facts, claims=tested, judged=judged)
+    remove_stale(before, [*written, path])
     console.print(f"tables and figures: {out}; report: {path}", soft_wrap=True, markup=False)

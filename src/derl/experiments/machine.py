@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -121,15 +121,6 @@ def check_output(path: Path, flag: str = "--out") -> None:
     good = place.is_dir() and os.access(place, os.W_OK)
     require(good, f"cannot write in {path}; choose another folder with {flag}")
     enough_room(path)
-
-
-def check_pages(folder: Path, titles: Collection[str]) -> None:
-    """Raise if a page of somebody else's would be overwritten in a folder: one whose title is none of these."""
-    page = folder / "README.md"
-    if page.is_file():
-        first = page.read_text(errors="replace").partition("\n")[0]
-        words = f"{folder} has a README.md that derl did not write; choose another folder with --out"
-        require(first.removeprefix("# ") in titles, words)
 
 
 def try_writing(path: Path) -> None:

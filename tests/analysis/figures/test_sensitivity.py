@@ -6,7 +6,7 @@ from analysis.made_up import frame_of
 from derl.analysis.claims.sensitivity import sweep, swept_case
 from derl.analysis.figures.sensitivity import panel_title, sensitivity_figure
 from derl.analysis.measures.frames import Results
-from derl.analysis.pages.figures import MAIN
+from derl.analysis.pages.figures import MAIN, OTHERS, sensitivity_figures
 from derl.experiments.paper import LAMBDAS
 
 
@@ -29,6 +29,16 @@ def test_bars_of_a_sweep():
     # One value alone is no sweep, and unfinished runs do not count.
     assert sensitivity_figure(swept_results([1.0]), "DeepSea-10", "lambda", MAIN, 5) is None
     assert sensitivity_figure(swept_results(LAMBDAS), "DeepSea-10", "lambda", MAIN, 5, evaluations=101) is None
+
+
+def test_the_figures_of_a_sweep_have_titles_of_their_own():
+    """Those of all algorithms, of other bonuses and of constraints had the same one."""
+    cases = [swept_case(recipe, "DeepSea-10", "lambda", value) for recipe in MAIN + OTHERS for value in LAMBDAS[:2]]
+    tied = [swept_case("dea2c-count-kl", "DeepSea-10", "lambda", value) for value in LAMBDAS[:2]]
+    results = Results(frame_of({case: [[0.4] * 100] * 2 for case in (*cases, *tied)}))
+    titles = [figure.get_suptitle() for _, _, figure in sensitivity_figures(results) if figure is not None]
+    start = "DeepSea 10: average returns by λ, "
+    assert titles == [start + what for what in ("Count and ICM", "other bonuses", "with KL constraints")]
 
 
 def test_a_single_run_has_a_bar_without_an_interval():

@@ -113,6 +113,13 @@ def test_configurations_of_one_name_are_not_mixed():
         newest(pl.concat([before, keyed([[1.0]], "y", first=20)]))
 
 
+def test_several_configurations_of_an_unknown_recipe_are_not_said_to_be_older_ones():
+    """As `derl store import` says: a name that was mistyped is no version of anything."""
+    mistyped = pl.concat([keyed([[1.0]]), keyed([[1.0]], "y", first=20)]).with_columns(recipe=pl.lit("a2c-cuont"))
+    with pytest.raises(DerlError, match="unknown recipe in these files 'a2c-cuont'; did you mean a2c-count"):
+        newest(mistyped)
+
+
 def test_runs_of_a_recipe_that_has_changed_do_not_pass_for_it():
     changed, now = keyed([[5.0], [5.0]], "x"), keyed([[1.0]], first=10)
     changed, now = (frame.with_columns(engine=pl.lit(ENGINE)) for frame in (changed, now))
@@ -137,11 +144,12 @@ def test_the_documents_do_not_mix_engines(monkeypatch, tmp_path):
     monkeypatch.setattr(build, "write_beyond", lambda own, folder, paper: given.extend((own, paper)))
     monkeypatch.setattr(build, "own_table", lambda frame: given.append(frame))
     monkeypatch.setattr(build, "verdicts", lambda frame: given.append(frame) or [])
+    monkeypatch.setattr(build, "claims", lambda frame: given.append(frame) or [])
     monkeypatch.setattr(build, "FIGURES", tmp_path)
-    for name in ("draw_recipe", "fill_in", "draw_decoupling", "table", "progress"):
+    for name in ("draw_recipe", "fill_in", "draw_decoupling", "table", "progress", "benefit"):
         monkeypatch.setattr(build, name, lambda *_: None)
     build.main()
-    assert len(given) == 5
+    assert len(given) == 6
     assert {frame["engine"].n_unique() for frame in given} == {1}
 
 

@@ -20,6 +20,8 @@ from derl.analysis.measures.statistics import (
     mean_without_nan,
     std_without_nan,
 )
+from derl.analysis.pages.claims import HOW
+from derl.analysis.report.html import asset
 from derl.core.errors import DerlError
 
 NAN = np.nan
@@ -190,3 +192,14 @@ def test_episodes_until_a_threshold_is_held():
 def test_mistakes_are_told(call, message):
     with pytest.raises(DerlError, match=message):
         call()
+
+
+def test_intervals_of_five_runs_cover_what_the_report_says():
+    """Of experiments with five normal runs, as they are and widened as in claims."""
+    runs = np.random.default_rng(0).normal(size=(5, 4000))
+    low, high = bootstrap_interval(runs)
+    wide = runs.mean(0) + np.sqrt(5 / 4) * (np.stack([low, high]) - runs.mean(0))
+    covered = [float(((low <= 0) & (high >= 0)).mean()) for low, high in ((low, high), wide)]
+    assert 0.8 < covered[0] < covered[1] < 0.9
+    said = "covers the truth in 80 to 90 of a hundred experiments"
+    assert all(said in " ".join(text.split()) for text in (HOW, asset("reading.html")))

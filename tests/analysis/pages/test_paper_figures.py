@@ -2,14 +2,17 @@
 
 import numpy as np
 import polars as pl
+import pytest
 from PIL import Image
 
 from analysis.made_up import frame_of, together, variants_of
 from derl.analysis.claims.divergence import Variant, main_groups
+from derl.analysis.figures import style
 from derl.analysis.figures.aggregates import aggregates_figure, all_scores
 from derl.analysis.figures.curves import (
-    LOOKS,
+    COLOURS,
     best_recipes,
+    coinciding,
     coverage_figure,
     curve_of,
     family_grid,
@@ -19,9 +22,11 @@ from derl.analysis.figures.curves import (
 )
 from derl.analysis.figures.kl import coefficients_figure, four_panels, pair_figure
 from derl.analysis.figures.normalised import comparable, normalised_curve, normalised_figure
+from derl.analysis.figures.run import dashes_of
 from derl.analysis.measures.frames import Results
 from derl.analysis.pages.figures import FAMILIES, curve_figures, divergence_figures, figures, write_all
 from derl.experiments.cases import Case
+from derl.training.recipes import TABLE_1
 
 TASKS = ["DeepSea-10", "Hallway-10-10"]
 
@@ -77,10 +82,46 @@ def test_the_best_bonus_where_tasks_are_missing():
     assert best_recipes(results_of(levels), ["DeepSea-10", "DeepSea-14", "DeepSea-30"]) == ["a2c-count"]
 
 
-def test_algorithms_keep_their_colours():
-    assert looks_of(["dedqn-icm", "a2c"]) == {"dedqn-icm": (LOOKS["dedqn"], 4), "a2c": (LOOKS["a2c"], 0)}
-    six = looks_of(FAMILIES["A2C"])
-    assert len({colour for colour, _ in six.values()}) == len(six) == 6
+def test_recipes_keep_their_colours():
+    """DeA2C Count was blue among all recipes and red beside the best of other algorithms, where blue was A2C's."""
+    assert set(COLOURS) == set(TABLE_1)
+    assert len(set(COLOURS.values())) == len(COLOURS)
+    runs = {(recipe, "DeepSea-10"): 0.5 for recipe in ("a2c", "dea2c-count")} | {("a2c-ride", "DeepSea-14"): 0.5}
+    tasks = ["DeepSea-10", "DeepSea-14"]
+    results = results_of(runs)
+    drawn = [
+        task_grid(results, tasks, ["a2c", "dea2c-count"], "title"),
+        family_grid(results, tasks, FAMILIES, "title"),
+        normalised_figure(results, {"DeepSea": tasks[:1]}),
+    ]
+    colours = [{line.get_label(): line.get_color() for axes in f.axes for line in axes.lines} for f in drawn]
+    for found in colours:
+        assert (found["A2C"], found["DeA2C Count"]) == (COLOURS["a2c"], COLOURS["dea2c-count"])
+    # In the place of a recipe another is drawn in its own.
+    assert colours[0]["A2C RIDE (no A2C)"] == colours[1]["A2C RIDE"] == COLOURS["a2c-ride"]
+    # Recipes of somebody's own have as many as there are.
+    assert len({colour for colour, _ in looks_of(["mine", "a2c", "yours"]).values()}) == 3
+
+
+def test_lines_on_each_other_are_all_seen():
+    """Of three equal lines only the last was; each has its own part of the way now."""
+    three = {("a2c", "DeepSea-10"): 0.5, ("a2c-count", "DeepSea-10"): 0.51, ("a2c-icm", "DeepSea-10"): 0.5}
+    figure = family_grid(results_of(three | {("a2c-rnd", "DeepSea-10"): 0.6}), ["DeepSea-10"], FAMILIES, "title")
+    assert figure.get_suptitle().replace("\n", " ") == "title (dashed: mostly on another line)"
+    lines = {line.get_label(): line for line in figure.axes[0].lines if not line.get_label().startswith("_")}
+    dashed = {name: line.is_dashed() for name, line in lines.items() if name != "optimum"}
+    assert dashed == {"A2C": False, "A2C Count": True, "A2C ICM": True, "A2C RND": False}
+    (_, (on, off)), (start, _), (later, _) = dashes_of(1, 3), dashes_of(1, 3), dashes_of(2, 3)
+    assert off == 2 * on
+    assert start - later == on
+
+
+def test_lines_hide_each_other_if_half_of_them_is_the_same():
+    def curve(*values: float) -> pl.DataFrame:
+        return pl.DataFrame({"mean": values}, {"mean": pl.Float64})
+
+    curves = {"a": curve(0, 0, 1, 1), "b": curve(0.01, 0, 0.5, 0.5, 9), "c": curve(0, 0.5, 0.5, 0.5), "d": curve(1, 1)}
+    assert coinciding(curves, 0.02) == {"a": (0, 2), "b": (1, 2), "c": (0, 1), "d": (0, 1)}
 
 
 def test_a_grid_of_tasks():
@@ -228,9 +269,18 @@ def test_all_coefficients():
     )
     (group,) = main_groups(results)
     figure = coefficients_figure(results, group)
-    assert len(figure.axes) == 8
+    maps, bars = figure.axes[:8], figure.axes[8:]
     # One of nine pairs was not run.
-    assert [len(axes.texts) for axes in figure.axes] == [8] * 8
+    assert [len(axes.texts) for axes in maps] == [8] * 8
+    # A bar says what the shades of each column mean, and dark is far from 0 in all of them.
+    assert len(bars) == 4
+    for column, bar in enumerate(bars):
+        images = [maps[row * 4 + column].images[0] for row in (0, 1)]
+        assert len({image.get_clim() for image in images}) == 1
+        (low, high), paint = images[0].get_clim(), images[0].cmap
+        assert bar.get_xlim() == pytest.approx((low, high))
+        shades = [style.luminance(paint(end)) for end in (0.0, 1.0)]
+        assert (shades[0] < shades[1]) == (abs(low) > abs(high))
 
 
 def test_every_pair_of_coefficients_has_a_figure():

@@ -13,6 +13,7 @@ from derl.analysis.report import write_report
 from derl.analysis.report.numbers import of_the_paper
 from derl.experiments.builtin import experiment
 from derl.experiments.cases import Case
+from derl.training.version import ENGINE
 
 CASES = [Case.of(recipe, "DeepSea-10") for recipe in ("dea2c-count", "a2c-count", "dedqn-count")]
 SAID = "Trained for 2,000 of 100,000 episodes"
@@ -125,3 +126,39 @@ def test_a_cut_is_told():
     assert cautions(results(1000), 50) == [
         "Only the first 50 evaluations of every run count here. The paper's numbers are of 100: expect differences."
     ]
+
+
+def test_runs_of_another_engine_are_told(tmp_path):
+    """A report of results that nobody could make again gave its verdicts as if they were this version's."""
+    frame = results(1000).frame.with_columns(failed_at_step=None)
+    current = Results(frame.with_columns(engine=pl.lit(ENGINE)))
+    assert cautions(current) == cautions(Results(frame.with_columns(engine=pl.lit(None, pl.Int64)))) == []
+    older = frame.with_columns(engine=pl.lit(ENGINE + 3))
+    again = f"this derl has {ENGINE} and would run them again: expect other numbers."
+    told = f"15 of 15 runs are of engine {ENGINE + 3}; {again}"
+    assert cautions(Results(older)) == [told]
+    engines = {0: ENGINE + 1, 1: ENGINE + 2, 2: ENGINE + 4}
+    some = frame.with_columns(engine=pl.col("run").replace_strict(engines, default=ENGINE))
+    (caution,) = cautions(Results(some))
+    assert caution == f"3 of 15 runs are of engines {ENGINE + 1}, {ENGINE + 2}, {ENGINE + 4}; {again}"
+    assert f">{told}<" in write_report(older, tmp_path / "old.html").read_text()
+    # Runs that are none of the paper's count as well.
+    own = older.with_columns(task=pl.lit("Maze-7"))
+    assert f">{told}<" in write_report(own, tmp_path / "own.html").read_text()
+    write_pages(older, tmp_path)
+    assert f"> **{told}**" in (tmp_path / "mean-returns.md").read_text()
+
+
+def test_other_seeds_than_the_first_are_told():
+    frame = results(1000).frame
+    told = "not the experiments' own, 0 to 4, but 5 to 9: “the first five seeds” are the first five of these."
+    moved = frame.with_columns(pl.col("seed") + 5)
+    assert cautions(Results(moved)) == [f"The seeds that count are {told}"]
+    one = frame.with_columns(pl.col("seed") + pl.when(pl.col("recipe") == "dea2c-count").then(5).otherwise(0))
+    assert cautions(Results(one)) == [f"The seeds that count are in 1 of 3 cases {told}"]
+    # Further ones beside the first do not count, nor do those that are not finished.
+    both = pl.concat([frame, moved.with_columns(pl.col("run") + 100)])
+    assert cautions(Results(both)) == []
+    cut = both.filter((pl.col("seed") != 0) | (pl.col("evaluation") < 50) | (pl.col("recipe") != "dea2c-count"))
+    assert "in 1 of 3 cases not the experiments' own, 0 to 4, but 1 to 5:" in cautions(Results(cut))[0]
+    assert cautions(Results(frame.filter(pl.col("seed") < 2))) == []

@@ -186,6 +186,17 @@ def test_all_numbers_of_the_paper():
     assert table["seeds"].min() == 5
 
 
+def test_the_engines_behind_a_number_are_told():
+    """Of the runs that count alone: of seven the first five."""
+    frame = runs(*[0.4] * 7)
+    engines = pl.when(pl.col("seed") < 5).then(2 - pl.col("seed") % 2).otherwise(9)
+    told = [
+        verdict_frame(verdicts(f, [cell(0.4), cell(0.4, Case.of("ppo", "DeepSea-10"))]))["engine"].to_list()
+        for f in (frame, frame.with_columns(engine=pl.lit(3)), frame.with_columns(engine=engines))
+    ]
+    assert told == [[None, None], ["3", None], ["1, 2", None]]
+
+
 def test_how_strict_the_rule_is():
     """What the module says about experiments that differ in nothing but their seeds."""
     rng = np.random.default_rng(0)

@@ -14,6 +14,7 @@ from analysis.synthetic import NASTY, made_up
 from derl.analysis.claims.paper import STATEMENTS
 from derl.analysis.measures.aggregates import Estimate
 from derl.analysis.pages.tables import LEGEND
+from derl.analysis.published.experiments_run import each_once
 from derl.analysis.published.tables import TABLES
 from derl.analysis.published.verdicts import verdicts
 from derl.analysis.report import Facts, Number, Table, write_report
@@ -24,7 +25,7 @@ from derl.analysis.report.html import Html, asset, embed_json, h, large, long_du
 from derl.analysis.report.names import setting_key, setting_label
 from derl.analysis.report.numbers import grouped_results, tables_of
 from derl.analysis.report.page import SCRIPTS
-from derl.analysis.report.sections import each_once, stored_facts
+from derl.analysis.report.sections import stored_facts
 from derl.cli.report import Report
 from derl.core.errors import DerlError
 from derl.experiments.builtin import DESCRIPTIONS

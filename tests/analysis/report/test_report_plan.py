@@ -5,10 +5,12 @@ import pytest
 
 from analysis.synthetic import made_up
 from derl.analysis.measures.frames import Results
+from derl.analysis.published.experiments_run import other_runs, runs_of
+from derl.analysis.published.not_run import untabled_cases
 from derl.analysis.published.verdicts import verdicts
-from derl.analysis.report.closing import commands_section, other_runs, runs_of, runs_told
+from derl.analysis.report.closing import commands_section, runs_told
 from derl.analysis.report.kl import Scales, grid_section, kl_grids, planned
-from derl.analysis.report.missing import missing_section, untabled_cases
+from derl.analysis.report.missing import missing_section
 from derl.analysis.report.numbers import grouped_results, tables_of
 from derl.experiments.builtin import DESCRIPTIONS, experiment
 from derl.experiments.cases import Case
@@ -93,6 +95,13 @@ def test_runs_are_counted_where_a_command_makes_them(runs):
         [runs, runs.filter(pl.col("run") == 0).with_columns(run=pl.lit(77, pl.Int64), setting=pl.lit("x=1"))]
     )
     assert runs_told(other_runs(twice)) == "8 runs, 8 min 0 s"  # One of an experiment's by another name.
+
+
+def test_runs_with_other_seeds_are_of_their_experiment(runs):
+    """With `--seeds 5-9` all of them were told to be further seeds, and Table 1 to have none."""
+    moved = runs.with_columns(pl.col("seed") + 5)
+    told = [runs_told(part) for part in (runs_of(moved, "table-1"), runs_of(moved, "lambda"), other_runs(moved))]
+    assert told == ["5 runs, 5 min 0 s", "10 runs, 10 min 0 s", "8 runs, 8 min 0 s"]
 
 
 def test_every_experiment_that_differs_has_a_command_that_tells_why(runs):

@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from derl.analysis.figures import style
-from derl.analysis.figures.curves import LOOKS, best_recipes, looks_of
+from derl.analysis.figures.curves import COLOURS, best_recipes, looks_of
 from derl.analysis.measures.aggregates import (
     Estimate,
     Scores,
@@ -72,7 +72,7 @@ def aggregates_figure(
 def draw_estimates(axes: Axes, estimates: Mapping[str, Estimate]) -> None:
     """A point and its interval per recipe, the first at the top."""
     for i, (recipe, estimate) in enumerate(estimates.items()):
-        colour = LOOKS.get(recipe.partition("-")[0], style.BLACK)
+        colour = COLOURS[recipe]
         axes.plot([estimate.low, estimate.high], [i, i], color=colour, linewidth=5, alpha=0.4, solid_capstyle="butt")
         axes.plot(estimate.value, i, "|", color=colour, markersize=9, markeredgewidth=2.2)
     axes.set_yticks(range(len(estimates)), [row_name(recipe) for recipe in estimates], fontsize=8.5)

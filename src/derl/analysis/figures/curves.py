@@ -18,13 +18,33 @@ from derl.experiments.paper import column_name, row_name
 from derl.training.recipes import TABLE_1
 
 ALGORITHMS: tuple[str, ...] = ("a2c", "ppo", "dea2c", "deppo", "dedqn")
-LOOKS: dict[str, str] = dict(
-    zip(ALGORITHMS, (style.BLUE, style.ORANGE, style.VERMILLION, style.PURPLE, style.GREEN), strict=True)
-)
-"""An algorithm has the same colour in all figures of the paper's tasks."""
+COLOURS: dict[str, str] = {
+    "a2c": style.BLACK,
+    "a2c-count": style.BLUE,
+    "a2c-hash-count": style.SKY,
+    "a2c-icm": "#00a6a6",
+    "a2c-rnd": "#7f8fa6",
+    "a2c-ride": "#2b2b8c",
+    "ppo": "#5c3a1e",
+    "ppo-count": style.ORANGE,
+    "ppo-hash-count": "#a67c52",
+    "ppo-icm": "#7d7d00",
+    "ppo-rnd": "#ff7f50",
+    "ppo-ride": "#b8b800",
+    "dea2c-count": style.VERMILLION,
+    "dea2c-icm": "#8b1a1a",
+    "deppo-count": style.PURPLE,
+    "deppo-icm": "#7b3294",
+    "dedqn-count": style.GREEN,
+    "dedqn-icm": "#7bc043",
+}
+"""A recipe has the same colour in all figures of the paper's tasks: blues and greys are A2C, browns and yellows PPO,
+reds DeA2C, purples DePPO, greens DeDQN."""
 PANEL = 3.1, 2.15
 """Inches of a panel in a grid."""
 DASHED = (0, (5, 3))
+NEAR = 0.02
+"""Two lines that are as near as this share of the best return hide each other."""
 
 Look = tuple[str, int]
 """A colour, and the number of a marker."""
@@ -48,13 +68,10 @@ def curve_of(
 
 
 def looks_of(recipes: Sequence[str]) -> dict[str, Look]:
-    """Algorithms in their colours if each appears once, else as many colours as there are recipes."""
-    names = [recipe.partition("-")[0] for recipe in recipes]
-    if len(set(names)) == len(names) and all(name in LOOKS for name in names):
-        return {recipe: (LOOKS[name], ALGORITHMS.index(name)) for recipe, name in zip(recipes, names, strict=True)}
-    return {
-        recipe: (colour, i) for i, (recipe, colour) in enumerate(zip(recipes, style.colours(len(recipes)), strict=True))
-    }
+    """The paper's recipes in their colours; among others, as many colours as there are recipes."""
+    known = all(recipe in COLOURS for recipe in recipes)
+    colours = [COLOURS[recipe] for recipe in recipes] if known else style.colours(len(recipes))
+    return {recipe: (colour, i) for i, (recipe, colour) in enumerate(zip(recipes, colours, strict=True))}
 
 
 def best_recipes(
@@ -97,19 +114,28 @@ def _best(scores: Mapping[str, Mapping[str, float]], fullest: bool) -> str:
 
 
 def draw_returns(
-    axes: Axes, results: Results, task: str, looks: Mapping[str, Look], stand_ins: Mapping[str, str] | None = None
+    axes: Axes,
+    results: Results,
+    task: str,
+    looks: Mapping[str, Look],
+    stand_ins: Mapping[str, str] | None = None,
+    apart: bool = False,
 ) -> None:
     """The evaluation returns of several recipes in one task, with the optimum as a dashed line.
 
-    `stand_ins` are drawn, dashed and named as such, in the place of recipes that were not run in this task.
+    `stand_ins` are drawn, dashed and named as such, in the place of recipes that were not run in this task. Lines that
+    lie on each other are told `apart` by dashes.
     """
     stand_ins = stand_ins or {}
-    for recipe, (colour, index) in looks.items():
+    curves = {recipe: curve_of(results, Case.of(stand_ins.get(recipe, recipe), task)) for recipe in looks}
+    known = {recipe: curve for recipe, curve in curves.items() if curve is not None}
+    places = coinciding(known, NEAR * optimal_return(task)) if apart else {}
+    for recipe, curve in known.items():
+        colour, index = looks[recipe]
         instead = stand_ins.get(recipe)
-        curve = curve_of(results, Case.of(instead or recipe, task))
-        if curve is not None:
-            name = row_name(recipe) if instead is None else f"{row_name(instead)} (no {row_name(recipe)})"
-            draw_line(axes, curve, "", name, colour, index, dashed=instead is not None)
+        name = row_name(recipe) if instead is None else f"{row_name(instead)} (no {row_name(recipe)})"
+        colour, dashed = COLOURS.get(instead or recipe, colour), instead is not None
+        draw_line(axes, curve, "", name, colour, index, dashed=dashed, among=places.get(recipe, (0, 1)))
     missing = [recipe for recipe in looks if Case.of(stand_ins.get(recipe, recipe), task) not in results]
     style.style_curves(axes, "")
     mark_empty(axes)
@@ -117,6 +143,27 @@ def draw_returns(
     said = [f"{what}: {_few(recipes, len(looks))}" for what, recipes in notes.items() if recipes]
     axes.set_title("\n".join(said), loc="right", fontsize=7, color=style.FAINT, fontweight="normal")
     draw_optimum(axes, task)
+
+
+def coinciding(curves: Mapping[str, pl.DataFrame], near: float) -> dict[str, tuple[int, int]]:
+    """The place of each curve among those that lie on each other, and how many these are.
+
+    Two do if at least half of their evaluations are as near as that: what else they have is seen beside the other.
+    """
+    groups: list[list[str]] = []
+    for name, curve in curves.items():
+        on = next((group for group in groups if _lies_on(curve, curves[group[0]], near)), None)
+        if on is None:
+            groups.append([name])
+        else:
+            on.append(name)
+    return {name: (place, len(group)) for group in groups for place, name in enumerate(group)}
+
+
+def _lies_on(curve: pl.DataFrame, other: pl.DataFrame, near: float) -> bool:
+    length = min(len(curve), len(other))
+    ours, theirs = (one["mean"].to_numpy()[:length] for one in (curve, other))
+    return bool((np.abs(ours - theirs) <= near).mean() >= 0.5)
 
 
 def _few(recipes: Sequence[str], lines: int) -> str:
@@ -211,13 +258,13 @@ def family_grid(results: Results, tasks: Sequence[str], families: Mapping[str, S
             looks = looks_of(recipes)
             for row, task in enumerate(tasks):
                 axes = grid[row, column]
-                draw_returns(axes, results, task, looks)
+                draw_returns(axes, results, task, looks, apart=True)
                 axes.set_title(f"{column_name(task)}: {family}", loc="left")
                 axes.set_ylabel("Return" if column == 0 else "")
                 if row + 1 < len(tasks):
                     axes.set_xlabel("")
             _legend_below(grid[-1, column], looks)
-        style.add_title(figure, title)
+        style.add_title(figure, f"{title} (dashed: mostly on another line)")
         if len(tasks) == 1:
             style.settle(figure)
     return figure

@@ -1,10 +1,12 @@
 """How far explorer and exploiter drift apart: the paper's four-panel figures, and all coefficients at a glance."""
 
 from collections.abc import Sequence
+from typing import Any, cast
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.image import AxesImage
 
 from derl.analysis.claims.divergence import RECIPE, Group, Variant
 from derl.analysis.figures import style
@@ -72,14 +74,14 @@ def pair_figure(results: Results, group: Group, alphas: tuple[float, float]) -> 
 def coefficients_figure(results: Results, group: Group) -> Figure | None:
     """Each of the four panels as a map of its mean over training, for all pairs of coefficients; None if few were run.
 
-    Both maps of a quantity (upper: both rewards, lower: intrinsic alone) share their colours.
+    Both maps of a quantity (upper: both rewards, lower: intrinsic alone) share their colours, and the bar below them.
     """
     rows = sorted({v.alpha_explorer for v in group.cases})
     columns = sorted({v.alpha_exploiter for v in group.cases})
     if len(rows) < 3 or len(columns) < 3:
         return None
     with style.styled():
-        figure = style.new_figure(10.4, 5.6)
+        figure = style.new_figure(10.4, 6.0)
         grid = figure.subplots(2, 4, sharex=True, sharey=True)
         for i, (column, name) in enumerate(PANELS):
             maps = [_map(results, group, rows, columns, reward, column) for reward in REWARDS]
@@ -88,10 +90,11 @@ def coefficients_figure(results: Results, group: Group) -> Figure | None:
             if column.endswith("return"):
                 # From nothing to the optimum: small differences should look small.
                 ends = min(0.0, ends[0]), optimal_return(group.task)
-            for j, values in enumerate(maps):
-                _draw_map(grid[j, i], values, ends)
-                if j == 0:
-                    grid[j, i].set_title(name, fontsize=9.5)
+            images = [_draw_map(axes, values, ends) for axes, values in zip(grid[:, i], maps, strict=True)]
+            grid[0, i].set_title(name, fontsize=9.5)
+            bar = figure.colorbar(images[0], ax=list(grid[:, i]), location="bottom", shrink=0.9, aspect=24, pad=0.02)
+            bar.ax.tick_params(labelsize=8)
+            cast(Any, bar.outline).set_visible(False)
         for j, reward in enumerate(("both rewards", "intrinsic rewards alone")):
             grid[j, 0].set_ylabel(f"{reward}\n$\\alpha_\\beta$ (explorer)")
             grid[j, 0].set_yticks(range(len(rows)), [f"{a:g}" for a in rows], fontsize=8)
@@ -116,10 +119,12 @@ def _map(
     return values
 
 
-def _draw_map(axes: Axes, values: np.ndarray, ends: tuple[float, float]) -> None:
-    """Colours with the numbers in them, so that nobody has to guess from a shade."""
-    colours = style.heat_map()
-    axes.imshow(np.ma.masked_invalid(values), cmap=colours, vmin=ends[0], vmax=ends[1], origin="lower", aspect="auto")
+def _draw_map(axes: Axes, values: np.ndarray, ends: tuple[float, float]) -> AxesImage:
+    """Colours with the numbers in them, so that nobody has to guess from a shade. Dark is far from 0."""
+    colours = style.heat_map() if abs(ends[1]) >= abs(ends[0]) else style.heat_map().reversed()
+    image = axes.imshow(
+        np.ma.masked_invalid(values), cmap=colours, vmin=ends[0], vmax=ends[1], origin="lower", aspect="auto"
+    )
     for (i, j), value in np.ndenumerate(values):
         if np.isfinite(value):
             shade = colours((value - ends[0]) / max(ends[1] - ends[0], 1e-9))
@@ -127,3 +132,4 @@ def _draw_map(axes: Axes, values: np.ndarray, ends: tuple[float, float]) -> None
             axes.text(j, i, signed(value), ha="center", va="center", fontsize=7.5, color=colour)
     axes.spines[:].set_visible(False)
     axes.tick_params(length=0)
+    return image

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -17,6 +17,9 @@ from derl.analysis.runs.result import Result
 from derl.core.errors import require
 from derl.experiments.paper import row_name
 from derl.training.evaluation import Seat
+
+DASH = 3.2
+"""How long a dash is where lines lie on each other, in widths of a line."""
 
 
 class Line(NamedTuple):
@@ -120,9 +123,20 @@ def draw_curves(
 
 
 def draw_line(
-    axes: Axes, curve: pl.DataFrame, prefix: str, label: str | None, colour: str, index: int, *, dashed: bool = False
+    axes: Axes,
+    curve: pl.DataFrame,
+    prefix: str,
+    label: str | None,
+    colour: str,
+    index: int,
+    *,
+    dashed: bool = False,
+    among: tuple[int, int] = (0, 1),
 ) -> None:
-    """One mean with its band. Markers tell lines apart where colours cannot be seen."""
+    """One mean with its band. Markers tell lines apart where colours cannot be seen.
+
+    `among` is its place among so many lines that lie on each other: all but the first have dashes, each its own.
+    """
     x, mean, low, high = (
         curve[name].to_numpy() for name in ("episodes", *(f"{prefix}{n}" for n in ("mean", "low", "high")))
     )
@@ -136,7 +150,7 @@ def draw_line(
         color=colour,
         linewidth=1.8,
         # Shorter than the dashes of the optimum.
-        linestyle=(0, (2.2, 1.1)) if dashed else "-",
+        linestyle=(0, (2.2, 1.1)) if dashed else dashes_of(*among),
         label=label,
         marker=style.MARKERS[index % len(style.MARKERS)],
         markersize=4.5,
@@ -144,6 +158,11 @@ def draw_line(
         markeredgecolor="white",
         markeredgewidth=0.6,
     )
+
+
+def dashes_of(place: int, lines: int) -> Any:
+    """Dashes that leave room for those of the other lines, one after the other, above the first, which is whole."""
+    return (DASH * (lines - place), (DASH, DASH * (lines - 1))) if place else "-"
 
 
 def add_legend(figure: Figure, title: str) -> None:

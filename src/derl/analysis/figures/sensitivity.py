@@ -25,8 +25,12 @@ def sensitivity_figure(
     columns: int,
     rewards: Sequence[str] = ("both",),
     evaluations: int = EVALUATIONS,
+    what: str = "",
 ) -> Figure | None:
-    """A panel of bars per recipe (and reward), with the published numbers as diamonds; None if no sweep was run."""
+    """A panel of bars per recipe (and reward), with the published numbers as diamonds; None if no sweep was run.
+
+    The title says of `what` it is, for there are several of a task.
+    """
     sweeps = [
         sweep(results, recipe, task, kind, reward, evaluations)
         for recipe in recipes
@@ -46,7 +50,7 @@ def sensitivity_figure(
             axes.set_ylabel(_label(swept) if i % columns == 0 or _label(swept) != _label(sweeps[i - 1]) else "")
             axes.set_xlabel("Average return" if i + columns >= len(sweeps) else "")
         title = f"{column_name(task)}: average returns by {'λ' if kind == 'lambda' else 'rate of decay'}"
-        style.add_title(figure, title)
+        style.add_title(figure, f"{title}, {what}" if what else title)
         _explain(figure, panels)
     return figure
 

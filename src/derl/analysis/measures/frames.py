@@ -7,9 +7,10 @@ import polars as pl
 from jaxtyping import Float
 
 from derl.analysis.measures.curves import without_failures
-from derl.core.errors import DerlError, require
+from derl.core.errors import DerlError, UnknownNameError, require
 from derl.experiments.cases import Case, case_of
 from derl.experiments.pruning import keys_now
+from derl.training.recipes import RECIPES
 from derl.training.version import ENGINE
 
 NAMES = ["recipe", "task", "setting"]
@@ -58,6 +59,8 @@ def _one_configuration(frame: pl.DataFrame) -> pl.DataFrame:
     lost = doubtful.join(current, on=NAMES, how="anti").sort(NAMES)
     if len(lost):
         recipe, task, setting = lost.row(0)[:3]
+        if recipe not in RECIPES:
+            raise UnknownNameError("recipe in these files", recipe, RECIPES)
         name = f"{recipe} on {task}" + (f" ({setting})" if setting else "")
         raise DerlError(f"{name} was run with several configurations, none of them this version's: give one file of it")
     return frame.join(doubtful.join(current, on="key", how="anti"), on=[*NAMES, "key"], how="anti")
@@ -128,8 +131,11 @@ class Results:
 
     def seeds(self, case: Case) -> np.ndarray:
         """The seed of each run of a case."""
-        ends = np.cumsum(self.lengths(case))
-        return self._column("seed")[self.rows[case]][ends - 1].astype(np.int64)
+        return self.facts(case, "seed").astype(np.int64)
+
+    def facts(self, case: Case, column: str) -> Float[np.ndarray, " runs"]:
+        """What a column says of each run of a case as a whole, such as its seed."""
+        return self._column(column)[self.rows[case]][np.cumsum(self.lengths(case)) - 1]
 
     def episodes(self, case: Case) -> Float[np.ndarray, " evaluations"]:
         """The training episodes at each evaluation."""

@@ -62,7 +62,6 @@ def write_beyond(frame: pl.DataFrame, folder: Path | str, paper: pl.DataFrame | 
     results = as_results(frame)
     found = {holding.case: holding for holding in holdings(frame)}
     published = None if paper is None else as_results(paper)
-    paths = []
     figures = {"curves": curves_figure(results, published), "time": curves_figure(results, published, axis="seconds")}
     figures["sensitivity"] = sensitivity_figure(found)
     for tasks, ablations in ((ABLATION_TASKS, ABLATIONS), (LARGER_TASKS, LARGER | HOLDING)):
@@ -71,12 +70,12 @@ def write_beyond(frame: pl.DataFrame, folder: Path | str, paper: pl.DataFrame | 
     for recipe, others in ((DEEP[0], UNHELD), (CHANCE, EARLY)):
         for name, case in others.items():
             figures[file_name(name)] = held_figure(results, name, recipe, case)
-    shown = []
+    shown = [name for name, figure in figures.items() if figure is not None]
+    # First, for by this page the folder is known to be derl's if the rest is not written.
+    paths = [write_text(Path(folder) / "README.md", beyond_page(found, unseen, shown))]
     for name, figure in figures.items():
-        if figure is not None:
-            paths += style.save(figure, Path(folder) / name)
-            shown.append(name)
-    return [*paths, write_text(Path(folder) / "README.md", beyond_page(found, unseen, shown))]
+        paths += [] if figure is None else style.save(figure, Path(folder) / name)
+    return paths
 
 
 class Section(NamedTuple):

@@ -1,7 +1,7 @@
 """All figures like the paper's from a frame of results, each as PDF and PNG; what was not run is not drawn."""
 
 from collections.abc import Iterator, Sequence
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 import polars as pl
@@ -44,6 +44,7 @@ FAMILIES = {
 MAIN = [f"{algorithm}-{bonus}" for bonus in ("count", "icm") for algorithm in ALGORITHMS]
 OTHERS = [f"{algorithm}-{bonus}" for algorithm in ("a2c", "ppo") for bonus in ("hash-count", "rnd", "ride")]
 CONSTRAINED = ["dea2c-count", "dea2c-count-kl"]
+OF_MAIN, OF_OTHERS, OF_CONSTRAINED = "Count and ICM", "other bonuses", "with KL constraints"
 EXPLORERS = ["a2c", "a2c-count", "a2c-icm", "a2c-rnd", "ppo-count", "dea2c-count"]
 
 ABOUT = (
@@ -132,13 +133,13 @@ def sensitivity_figures(results: Results, evaluations: int = EVALUATIONS) -> Ite
         for kind in KINDS:
             stem = f"{kind}-{task.lower()}"
             what = f"Sensitivity to {'λ' if kind == 'lambda' else 'decay'} in {column_name(task)}"
-            yield stem, what, sensitivity_figure(results, task, kind, MAIN, 5, evaluations=evaluations)
-            others = sensitivity_figure(results, task, kind, OTHERS, 3, evaluations=evaluations)
-            yield f"{stem}-others", f"{what}, other bonuses", others
-            tied = sensitivity_figure(results, task, kind, CONSTRAINED, 3, ("both", "intrinsic"), evaluations)
+            draw = partial(sensitivity_figure, results, task, kind, evaluations=evaluations)
+            yield stem, f"{what}, {OF_MAIN}", draw(MAIN, 5, what=OF_MAIN)
+            yield f"{stem}-others", f"{what}, {OF_OTHERS}", draw(OTHERS, 3, what=OF_OTHERS)
+            tied = draw(CONSTRAINED, 3, ("both", "intrinsic"), what=OF_CONSTRAINED)
             # Without runs of the recipe with constraints this would repeat a panel of the first figure.
             tied = tied if any(case.recipe == CONSTRAINED[1] and case.task == task for case in results.cases) else None
-            yield f"{stem}-kl", f"{what}, with KL constraints", tied
+            yield f"{stem}-kl", f"{what}, {OF_CONSTRAINED}", tied
 
 
 @cache

@@ -11,6 +11,7 @@ from derl.analysis.measures.frames import EVALUATIONS, Results, as_results
 from derl.analysis.measures.numbers import grouped, plural, signed
 from derl.analysis.pages.claims import claims_page, claims_table
 from derl.analysis.pages.markdown import markdown_table
+from derl.analysis.pages.plan import core_hours, not_run_section
 from derl.analysis.pages.tables import LEGEND, grid_of, markdown, number, plain_row
 from derl.analysis.published.cautions import cautions
 from derl.analysis.published.counted import counted_reasons, grounds_of
@@ -69,10 +70,11 @@ def write_pages(
     results = as_results(frame)
     judged = verdicts(results, evaluations=evaluations) if judged is None else judged
     tested = claims(results, evaluations=evaluations) if tested is None else tested
-    texts = {f"{table.page}.md": page(table, judged) for table in TABLES if any_run(table, judged)}
+    # The index first, for by this page the folder is known to be derl's if the rest is not written.
+    texts = {"README.md": index_page(results, judged, tested, figures, evaluations)}
+    texts |= {f"{table.page}.md": page(table, judged) for table in TABLES if any_run(table, judged)}
     if all(v.asked for v in judged):
         texts["claims.md"] = claims_page(tested, improvements(results, evaluations))
-    texts["README.md"] = index_page(results, judged, tested, figures)
     notes = cautions(results, evaluations)
     pages = [write_text(Path(folder) / name, cautioned(text, notes)) for name, text in texts.items()]
     return [*pages, *write_numbers(judged, tested, folder)]
@@ -181,7 +183,13 @@ def _notes(judged: Sequence[Verdict]) -> list[str]:
     return ["## Unfinished, failed, or of few runs", "\n".join(noted)] if noted else []
 
 
-def index_page(results: Results, judged: Sequence[Verdict], tested: Sequence[Claim], figures: str | None = None) -> str:
+def index_page(
+    results: Results,
+    judged: Sequence[Verdict],
+    tested: Sequence[Claim],
+    figures: str | None = None,
+    evaluations: int = EVALUATIONS,
+) -> str:
     """What was reproduced, what differs, what has not been run."""
     runs, texts = sum(len(results.lengths(case)) for case in results.cases), DESCRIPTIONS.items()
     cases = f"{plural(runs, 'run')} of {plural(len(results.cases), 'case')} (a recipe, a task and its settings)"
@@ -197,6 +205,9 @@ def index_page(results: Results, judged: Sequence[Verdict], tested: Sequence[Cla
         "## Commands",
         markdown_table("ll", ("command", ""), [(f"`derl reproduce {name}`", text) for name, text in texts]),
     ]
+    if all(v.asked for v in judged):
+        parts += [text for text in [core_hours(results.frame)] if text]
+    parts += not_run_section(results, judged, evaluations)
     if all(v.asked for v in judged):
         explained = f"What explains them: {grounds_of(judged)}."
         parts += ["## Why numbers differ", _standings_table(judged), explained, _reasons_table(judged)]

@@ -1,21 +1,33 @@
 """What a reader has to know before the numbers: that they were not made, or not counted, as the paper's were."""
 
 import math
+from collections.abc import Iterable
 from functools import cache
 from typing import Any, NamedTuple
 
+import polars as pl
+
 from derl.analysis.measures.frames import EVALUATIONS, Results
+from derl.analysis.measures.numbers import grouped, plural
+from derl.analysis.published.experiments_run import each_once
+from derl.analysis.published.first_runs import seeds_behind
+from derl.analysis.published.ours import DRAWN
 from derl.core.errors import DerlError
 from derl.envs.registry import PAPER_TASKS
 from derl.experiments.builtin import DESCRIPTIONS, experiment
 from derl.experiments.cases import Case
+from derl.experiments.paper import cells
 from derl.training.recipes import RECIPES, recipe
+from derl.training.version import ENGINE
 
 EVERY, EPISODES = "protocol.evaluate_every", "protocol.episodes"
 
 
-def cautions(results: Results, evaluations: int = EVALUATIONS) -> list[str]:
-    """Sentences for the top of every page; none if everything is as in the paper."""
+def cautions(results: Results, evaluations: int = EVALUATIONS, whole: Results | None = None) -> list[str]:
+    """Sentences for the top of every page; none if everything is as in the paper.
+
+    `whole` has all runs of the page, if some of them are not the paper's.
+    """
     short = trained_for_less(results)
     found = [f"{short}: expect differences. Claims and reasons for differences are left out."] if short else []
     if evaluations != EVALUATIONS:
@@ -23,7 +35,53 @@ def cautions(results: Results, evaluations: int = EVALUATIONS) -> list[str]:
             f"Only the first {evaluations:,} evaluations of every run count here. The paper's numbers are of "
             f"{EVALUATIONS}: expect differences."
         )
-    return found
+    return [*found, *filter(None, [engine_caution(whole or results), seeds_caution(results, evaluations)])]
+
+
+def engine_caution(results: Results) -> str:
+    """That runs are of another engine than this derl's, whose results may be others; empty if none is known to be."""
+    if "engine" not in results.frame.columns:
+        return ""
+    engines = each_once(results.frame).group_by("run").agg(pl.col("engine").first())["engine"]
+    other = engines.filter(engines != ENGINE).drop_nulls()
+    if other.is_empty():
+        return ""
+    named = f"engine{'' if other.n_unique() == 1 else 's'} {ranges(other.to_list())}"
+    one = len(other) == 1
+    return (
+        f"{grouped(len(other))} of {plural(len(engines), 'run')} {'is' if one else 'are'} of {named}; this derl has "
+        f"{ENGINE} and would run {'it' if one else 'them'} again: expect other numbers."
+    )
+
+
+def seeds_caution(results: Results, evaluations: int = EVALUATIONS) -> str:
+    """That numbers are of other seeds than the experiments' own; empty if none is."""
+    published = {cell.case for cell in cells()}
+    behind = {case: seeds_behind(results, case, evaluations) for case in results.cases if case in published}
+    known = {case: seeds for case, seeds in behind.items() if seeds}
+    other = [seeds for seeds in known.values() if max(seeds) >= DRAWN]
+    if not other:
+        return ""
+    where = "" if len(other) == len(known) else f"in {grouped(len(other))} of {plural(len(known), 'case')} "
+    return (
+        f"The seeds that count are {where}not the experiments' own, {ranges(range(DRAWN))}, but "
+        f"{ranges(seed for seeds in other for seed in seeds)}: “the first five seeds” are the first five of these."
+    )
+
+
+def ranges(values: Iterable[int]) -> str:
+    """Whole numbers in words: 0 to 4, 7, 8."""
+    parts: list[list[int]] = []
+    for value in sorted({int(value) for value in values}):
+        if parts and value == parts[-1][1] + 1:
+            parts[-1][1] = value
+        else:
+            parts.append([value, value])
+    told = (
+        f"{first} to {last}" if last > first + 1 else ", ".join(map(str, sorted({first, last})))
+        for first, last in parts
+    )
+    return ", ".join(told)
 
 
 def trained_for_less(results: Results) -> str:

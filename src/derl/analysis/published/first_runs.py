@@ -1,4 +1,4 @@
-"""Which runs figures and claims are of: those that the tables count."""
+"""Which runs figures and claims are of: those that the tables count. Their seeds, and the engines that made them."""
 
 import numpy as np
 from jaxtyping import Int
@@ -23,6 +23,23 @@ def counted_runs(results: Results, evaluations: int = EVALUATIONS) -> Results:
             chosen = in_order_of_counting(results, case, evaluations)[:DRAWN]
             kept[rows] = np.isin(np.repeat(np.arange(len(lengths)), lengths), chosen)
     return results if kept.all() else Results(results.frame.filter(kept))
+
+
+def seeds_behind(results: Results, case: Case, evaluations: int = EVALUATIONS) -> list[int]:
+    """The seeds of the runs behind our number for a case."""
+    return sorted(map(int, results.seeds(case)[_behind(results, case, evaluations)]))
+
+
+def engines_behind(results: Results, case: Case, evaluations: int = EVALUATIONS) -> tuple[int, ...]:
+    """The engines that made the runs behind our number for a case, as far as they are known."""
+    if "engine" not in results.frame.columns:
+        return ()
+    engines = results.facts(case, "engine")[_behind(results, case, evaluations)]
+    return tuple(sorted({int(engine) for engine in engines if np.isfinite(engine)}))
+
+
+def _behind(results: Results, case: Case, evaluations: int) -> Int[np.ndarray, " runs"]:
+    return np.flatnonzero(results.lengths(case) >= evaluations)[:DRAWN]
 
 
 def in_order_of_counting(results: Results, case: Case, evaluations: int = EVALUATIONS) -> Int[np.ndarray, " runs"]:

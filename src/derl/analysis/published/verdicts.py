@@ -21,6 +21,7 @@ from derl.analysis.measures.statistics import Score, sound_runs
 from derl.analysis.published.cautions import trained_for_less
 from derl.analysis.published.chance import chance_of_difference
 from derl.analysis.published.explanations import OTHER_NUMBER, STANDINGS, Explanation, Standing, ranked, standing_of
+from derl.analysis.published.first_runs import engines_behind
 from derl.analysis.published.ours import DRAWN, OurNumbers, Ours, our_numbers
 from derl.analysis.published.reason_tests import ReasonTests
 from derl.analysis.published.reasons import reasons_for
@@ -63,6 +64,9 @@ class Verdict:
     asked: bool = True
     """Whether reasons were looked for. They are not for training of another length, which is a reason by itself."""
 
+    engines: tuple[int, ...] = ()
+    """The engines that made the runs behind our number, as far as they are known."""
+
     @property
     def standing(self) -> Standing | None:
         """How well a difference is explained; None if there is none, or nobody asked."""
@@ -103,7 +107,8 @@ class _Judge:
         few = f"from {ours.seeds} {'run' if ours.seeds == 1 else 'runs'} only" if ours.seeds < ENOUGH_RUNS else ""
         note = "; ".join(filter(None, (note, few)))
         chance = self.chance(cell) if self.asks else None
-        return Verdict(cell, outcome, ours.seeds, ours.score, low, high, explanations, note, chance, self.asks)
+        engines = engines_behind(self.results, cell.case, self.evaluations)
+        return Verdict(cell, outcome, ours.seeds, ours.score, low, high, explanations, note, chance, self.asks, engines)
 
     def chance(self, cell: Cell) -> float | None:
         """How probable a difference in this number is if the published runs are other seeds of ours."""
@@ -179,6 +184,7 @@ def verdict_frame(judged: Iterable[Verdict]) -> pl.DataFrame:
                 "low": None if v.ours is None else v.low,
                 "high": None if v.ours is None else v.high,
                 "seeds": v.seeds,
+                "engine": ", ".join(map(str, v.engines)) or None,
                 "verdict": v.outcome,
                 "chance": None if v.chance is None else round(v.chance, 6),
                 "standing": v.standing,

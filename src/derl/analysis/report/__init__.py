@@ -54,7 +54,7 @@ def write_report(
     )
     if csv is not None:
         write_numbers(judged, comparison.claims, csv)
-    notes = cautions(paper, evaluations) + ([sweep_caution(paper)] if comparison.no_number_run else [])
+    notes = cautions(paper, evaluations, results) + ([sweep_caution(paper)] if comparison.no_number_run else [])
     page = build_page(results, paper, comparison, title, facts or Facts(), [note for note in notes if note])
     path = Path(path)
     with writing(path):

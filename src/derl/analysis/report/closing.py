@@ -5,50 +5,26 @@ from typing import Any
 
 import polars as pl
 
-from derl.analysis.measures.frames import NAMES
 from derl.analysis.measures.numbers import grouped, plural
-from derl.analysis.published.reasons import reasons_for
+from derl.analysis.published.experiments_run import each_once, explaining_runs, other_runs, runs_of, time_taken
 from derl.analysis.report.html import Html, h, join, long_duration
 from derl.analysis.report.model import Table
 from derl.analysis.report.names import setting_label
 from derl.analysis.report.plain import plain_table
-from derl.analysis.report.sections import command, each_once
-from derl.experiments.builtin import DESCRIPTIONS, experiment
-from derl.experiments.paper import cells, column_name, row_name
+from derl.analysis.report.sections import command
+from derl.experiments.builtin import DESCRIPTIONS
+from derl.experiments.paper import column_name, row_name
 
 MOST_FAILURES = 200
 
 
 def runs_told(frame: pl.DataFrame) -> str:
     """How many runs there are, and how long they took."""
-    if "seconds" not in frame.columns:
+    taken = time_taken(frame)
+    if taken is None:
         return ""
-    runs = each_once(frame).group_by("run").agg(pl.col("seconds").first())["seconds"]
-    untimed = int((runs.fill_null(0) <= 0).sum())
-    words = [plural(len(runs), "run"), long_duration(float(runs.sum()))] if len(runs) else ["none"]
-    return ", ".join(words) + (f" ({grouped(untimed)} were not timed)" if untimed else "")
-
-
-def runs_of(frame: pl.DataFrame, *parts: str) -> pl.DataFrame:
-    """The runs that these experiments have, by case and seed."""
-    members = [(case.recipe, case.task, case.setting, seed) for p in parts for case, seed in experiment(p).members()]
-    wanted = pl.DataFrame(members, {**dict.fromkeys(NAMES, pl.String), "seed": frame.schema["seed"]}, orient="row")
-    return frame.join(wanted, on=[*NAMES, "seed"], how="semi")
-
-
-def other_runs(frame: pl.DataFrame) -> pl.DataFrame:
-    """The runs that none of the paper's experiments has, under any name."""
-    own = runs_of(frame, *DESCRIPTIONS)
-    others = frame.join(own, on="run", how="anti")
-    return others.join(own.drop_nulls("key"), on="key", how="anti") if "key" in frame.columns else others
-
-
-def explaining_runs(frame: pl.DataFrame) -> pl.DataFrame:
-    """Of the runs that no experiment has those that `--explain` can make: of an experiment's cases, and of reasons'."""
-    cases = {case for part in DESCRIPTIONS for case, _ in experiment(part).members()}
-    cases |= {test for cell in cells() for reason in reasons_for(cell) if (test := reason.test(cell.case)) is not None}
-    wanted = pl.DataFrame([(c.recipe, c.task, c.setting) for c in cases], dict.fromkeys(NAMES, pl.String), orient="row")
-    return other_runs(frame).join(wanted, on=NAMES, how="semi")
+    words = [plural(taken.runs, "run"), long_duration(taken.seconds)] if taken.runs else ["none"]
+    return ", ".join(words) + (f" ({grouped(taken.untimed)} were not timed)" if taken.untimed else "")
 
 
 def failures_section(frame: pl.DataFrame) -> Html:

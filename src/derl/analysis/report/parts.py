@@ -5,13 +5,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from derl.analysis.measures.frames import Results
+from derl.analysis.published.not_run import untabled_cases
 from derl.analysis.report import closing, sections
 from derl.analysis.report.claims import claims_section
 from derl.analysis.report.differences import differences_section
 from derl.analysis.report.html import Html, asset, h, join
 from derl.analysis.report.intros import INTROS, NO_NUMBER
 from derl.analysis.report.kl import VIEWS, Scales, grid_section, kl_grids, legend
-from derl.analysis.report.missing import few_seeds, missing_section, untabled_cases
+from derl.analysis.report.missing import few_seeds, missing_section
 from derl.analysis.report.model import Comparison, Facts
 from derl.analysis.report.own import OwnCase, returns_table
 from derl.analysis.report.sections import command

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 import polars as pl
 
 from derl.analysis.measures.numbers import grouped, plural
+from derl.analysis.published.experiments_run import each_once
 from derl.analysis.published.explanations import Standing
 from derl.analysis.published.verdicts import OUTCOMES, Outcome
 from derl.analysis.report.heat import CLASSES, MARKS, paper_table
@@ -87,14 +88,6 @@ def facts_list(frame: pl.DataFrame, facts: Facts) -> Html:
     lines |= {"Failed runs": grouped(failed)} | dict(facts.more)
     pairs = [h("div", h("dt", name), h("dd", value)) for name, value in lines.items() if value]
     return h("dl", pairs, class_="facts")
-
-
-def each_once(frame: pl.DataFrame) -> pl.DataFrame:
-    """The frame with every run once: one that several experiments name has a number for each of its names."""
-    if "key" not in frame.columns:
-        return frame
-    first = frame.group_by("key").agg(pl.col("run").min())
-    return frame.filter(pl.col("key").is_null() | pl.col("run").is_in(first["run"].implode()))
 
 
 def stored_facts(frame: pl.DataFrame) -> dict[str, str]:
