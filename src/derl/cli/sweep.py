@@ -122,7 +122,9 @@ def showing_sweep(title: str) -> Iterator:
         nonlocal shown, done
         if time.monotonic() - shown > 10 and (p.done != done or time.monotonic() - shown > 60):
             shown, done = time.monotonic(), p.done
-            console.print(GAP.join((title, *map(str, progress_fields(p)))), markup=False, soft_wrap=True)
+            # A terminal has a line for each job below.
+            running = Field("running", str(p.running_runs), 4)
+            console.print(GAP.join((title, *map(str, (*progress_fields(p), running)))), markup=False, soft_wrap=True)
 
     yield line
 
