@@ -4,8 +4,9 @@ import dataclasses
 import re
 
 import polars as pl
+import pytest
 
-from cli.commanding import entered, run
+from cli.commanding import entered, refused, run
 from derl.analysis.pages.tables import grid_of, text
 from derl.analysis.published.explaining import explaining, repeating
 from derl.analysis.published.reasons import reasons_for
@@ -121,6 +122,15 @@ def test_the_number_of_further_seeds_is_checked_before_anything_runs(tmp_path, m
     assert (code, "--explain needs 5 seeds or more" in out) == (2, True)
     code, out = run(capsys, "reproduce", "table-1", "--further", "20")
     assert (code, "--further belongs to --explain" in out) == (2, True)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["grid-search", "beyond", "pure-exploration"])
+def test_what_has_no_published_numbers_cannot_be_explained(name, tmp_path, monkeypatch, capsys):
+    """A dry run said that what would be added depends on runs to come: it would always have been nothing."""
+    monkeypatch.chdir(tmp_path)
+    said = refused(capsys, "reproduce", name, "--explain", "--dry-run")
+    assert f"the paper's tables, and {name} has none: leave it out" in said
     assert list(tmp_path.iterdir()) == []
 
 

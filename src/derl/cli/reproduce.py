@@ -156,6 +156,9 @@ def main(args: list[str]) -> None:
     is_file = command.name not in EXPERIMENTS and Path(command.name).is_file()
     require(not is_file, f"{command.name} is a file, not an experiment of the paper: derl sweep {command.name}")
     chosen, names = command.chosen()
+    tables = {table.experiment for table in TABLES}
+    untold = f"--explain tells why numbers differ from the paper's tables, and {command.name} has none: leave it out"
+    require(not command.explain or command.name in tables, untold)
     require(
         not (command.explain and is_shorter(chosen, names)),
         "--explain needs the whole length of training: leave out --quick, --episodes",
