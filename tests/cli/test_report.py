@@ -10,13 +10,14 @@ import pytest
 from analysis.synthetic import made_up
 from analysis.trained import tiny_run
 
-from cli.commanding import entered
+from cli.commanding import entered, refused
 from derl.analysis.report.files import read_facts
 from derl.cli.main import main
 from derl.cli.report import Report
 from derl.core.errors import DerlError
 from derl.experiments.cases import Case
 from derl.experiments.exchange import read_results
+from derl.experiments.store import Store
 
 CASES = [Case.of(recipe, "DeepSea-10") for recipe in ("a2c-count", "dea2c-count")]
 
@@ -73,6 +74,19 @@ def test_a_store_is_reported_as_it_is_and_beside_files(results, tmp_path, monkey
     assert "6 runs: " in capsys.readouterr().out
     assert main(["report", "--store", "nowhere"]) == 2
     assert "there are no results in nowhere yet" in capsys.readouterr().err
+
+
+def test_of_nothing_there_is_no_page(results, tmp_path, capsys):
+    """An empty store was answered by a list of columns, a file without rows by a page about nothing."""
+    out = tmp_path / "page.html"
+    Store(tmp_path / "sto re").close()
+    said = refused(capsys, "report", "--store", tmp_path / "sto re", "--out", out)
+    assert "there is no finished run in" in said
+    assert f"see what was begun or failed with: derl status --store '{tmp_path}/sto re'\n" in said
+    empty = tmp_path / "empty.parquet"
+    pl.read_parquet(results / "one.parquet").clear().write_parquet(empty)
+    assert f"no finished run in {empty}; name files" in refused(capsys, "report", "--results", empty, "--out", out)
+    assert not out.exists()
 
 
 def test_a_run_folder_has_to_go_through_a_store(tmp_path, capsys):

@@ -57,6 +57,7 @@ class Report:
         store = None if self.store is None else Store(self.store, read_only=True)
         say(f"reading {', '.join(map(str, self.places))}", markup=False)
         whole = read_results(self.paths, store)
+        require(len(whole) > 0, self.nothing)
         frame = newest(whole)
         left_out = whole["run"].n_unique() - frame["run"].n_unique()
         if left_out:
@@ -76,6 +77,14 @@ class Report:
     def places(self) -> tuple[Path, ...]:
         """All that is read."""
         return self.paths if self.store is None else (self.store, *self.paths)
+
+    @property
+    def nothing(self) -> str:
+        """What to do if no run is in these places."""
+        empty = f"there is no finished run in {', '.join(map(str, self.places))}"
+        if self.store is None:
+            return f"{empty}; name files that derl store export wrote from a store with results"
+        return f"{empty}; see what was begun or failed with: {command_line('status', '--store', str(self.store))}"
 
     @property
     def command(self) -> str:
