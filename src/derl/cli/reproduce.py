@@ -182,7 +182,8 @@ def main(args: list[str]) -> None:
     plan, failed = done
     made = Made(Store(command.store, read_only=True), names)
     made.add(plan.members)
-    require(len(made.frame) > 0, "no run was finished; see derl status")
+    why = command_line("status", "--store", str(command.store))
+    require(len(made.frame) > 0, f"no run was finished; to see why: {why}")
     if not is_shorter(chosen, names) and seeds is None:
         # What tells about differences and is there already, from an import or an earlier --explain.
         made.add(tests_made(made.store, made.judged, chosen.parts))
@@ -194,7 +195,7 @@ def main(args: list[str]) -> None:
             made.add(more[0].members)
             failed += more[1]
     write_out(command, chosen, made, args)
-    complain(failed)
+    complain(failed, command.store)
 
 
 def write_out(command: Reproduce, chosen: Experiment, made: Made, args: list[str]) -> None:

@@ -2,7 +2,7 @@
 
 import dataclasses
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -15,6 +15,7 @@ from rich.text import Text
 
 from derl.analysis.measures.curves import summarise
 from derl.analysis.published.verdicts import ENOUGH_RUNS
+from derl.analysis.report.own import shared_changes
 from derl.cli.display import (
     GAP,
     Field,
@@ -29,13 +30,13 @@ from derl.cli.display import (
     value,
 )
 from derl.cli.flags import STORE, ExperimentFile, parsed
-from derl.cli.modules import imported_modules
+from derl.cli.modules import command_line, imported_modules
 from derl.cli.selection import Selection
 from derl.core.errors import UnknownNameError, require
 from derl.experiments.builtin import EXPERIMENTS
-from derl.experiments.cases import parse_setting, setting_text
+from derl.experiments.cases import Case, parse_setting, setting_text
 from derl.experiments.experiment import Experiment, read_experiment
-from derl.experiments.planner import results_of
+from derl.experiments.planner import Member, results_of
 from derl.experiments.progress import SweepProgress
 from derl.experiments.remaining import Plan, finished, make_plan
 from derl.experiments.store import Store
@@ -164,10 +165,22 @@ def run_experiment(experiment: Experiment, running: Running, modules: tuple[str,
         markup=False,
     )
     for error in sorted(set(failed.values())):
-        count = sum(reason == error for reason in failed.values())
-        text = f"[red]{counted(count, 'run')} failed: {escape(error)}[/]; the same command tries again"
-        say(text)
+        say(f"[red]{escape(failed_with(error, sweep.plan.members, failed))}[/]; the same command tries again")
     return sweep.plan, len(failed)
+
+
+FEW = 3
+"""So many cases of a failure are named."""
+
+
+def failed_with(error: str, members: Sequence[Member], failed: Mapping[str, str]) -> str:
+    """How many runs failed with an error, and of which cases the first are; `failed` has the error of each run."""
+    count = sum(reason == error for reason in failed.values())
+    shared = shared_changes(member.case for member in members)
+    cases = dict.fromkeys(member.case for member in members if failed.get(member.key) == error)
+    own = [Case.of(case.recipe, case.task, {n: v for n, v in case.changes if n not in shared}) for case in cases]
+    named = [case.title for case in own[:FEW]] + ([f"{len(own) - FEW} more"] if len(own) > FEW else [])
+    return f"{counted(count, 'run')} failed ({'; '.join(named)}): {error}"
 
 
 def recipes_without_lambda(experiment: Experiment) -> list[str]:
@@ -177,9 +190,10 @@ def recipes_without_lambda(experiment: Experiment) -> list[str]:
     return list(dict.fromkeys(name for name, made in configs if ignores_lambda(made.explorer_reward, made.bonus)))
 
 
-def complain(failed: int) -> None:
+def complain(failed: int, store: Path) -> None:
     """End with an error if runs failed, after everything that could be done was done."""
-    require(failed == 0, f"{counted(failed, 'run')} failed; derl status says why")
+    why = command_line("status", "--store", str(store))
+    require(failed == 0, f"{counted(failed, 'run')} failed; to see why: {why}")
 
 
 def main(args: list[str]) -> None:
@@ -200,7 +214,7 @@ def main(args: list[str]) -> None:
     store = Store(command.store, read_only=True)
     frame = results_of(store, plan.members, ["return", "steps"])
     show_returns(experiment, frame)
-    complain(failed)
+    complain(failed, command.store)
     require(len(frame) == 0 or frame["return"].is_not_nan().any(), "every run failed: no numbers are left")
 
 
@@ -208,8 +222,7 @@ def show_returns(experiment: Experiment, frame: pl.DataFrame) -> None:
     """A line for every case, in the experiment's order. What all cases share is said once, above."""
     if len(frame) == 0:
         return
-    changes = [set(case.changes) for case in experiment.cases]
-    shared = dict(set.intersection(*changes))
+    shared = shared_changes(experiment.cases)
     names = ["recipe", "task", "setting"]
     place = {(case.recipe, case.task, case.setting): i for i, case in enumerate(experiment.cases)}
     summary = summarise(frame, names).iter_rows(named=True)
