@@ -20,6 +20,7 @@ from derl.experiments.machine import check_pages
 from derl.experiments.paper import cells
 from derl.experiments.planner import members_of
 from derl.experiments.store import Store
+from derl.experiments.sweep import Sweep
 
 
 def test_a_dry_run_shows_what_would_explain_stored_differences(tmp_path, capsys):
@@ -62,6 +63,23 @@ def test_what_has_no_table_in_the_paper_shows_its_returns(tmp_path, capsys, monk
     assert code == 0
     assert text.count("0.25 ± 0.00") == 2
     assert "explorer_reward=intrinsic" in text
+
+
+def test_the_report_of_an_experiment_has_its_failures(tmp_path, capsys, monkeypatch):
+    """And no others that are in the store."""
+    chosen = experiment("table-1").narrowed(only=["DeepSea-10", "a2c"], seeds=[0, 1])
+    case = chosen.cases[0]
+    entered(tmp_path / "store", case, 1)
+    failed = [entry_of(member) for member in members_of([(case, 1), (case, 2)])]
+    Store(tmp_path / "store").add_failures(failed, "RuntimeError: boom")
+    told = []
+    monkeypatch.setattr(Sweep, "run", lambda self: self._end() or {failed[0].key: "RuntimeError: boom"})
+    monkeypatch.setattr("derl.cli.reproduce.write_all", lambda frame, out, **_: None)
+    monkeypatch.setattr("derl.cli.reproduce.write_report", lambda frame, path, facts, **_: told.append(facts) or path)
+    where = ("--store", tmp_path / "store", "--out", tmp_path / "out", "--workers", "1")
+    code, out = run(capsys, "reproduce", "table-1", "--only", "DeepSea-10", "a2c", "--seeds", "2", *where)
+    assert (code, f"1 run failed; to see why: derl status --store {tmp_path}/store\n" in out) == (2, True)
+    assert told[0].failures == (("a2c", "DeepSea-10", "", 1, "RuntimeError: boom"),)
 
 
 def test_a_grid_search_shows_what_was_chosen(tmp_path, capsys, monkeypatch):

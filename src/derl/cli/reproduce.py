@@ -20,6 +20,7 @@ from derl.analysis.published.ours import DRAWN
 from derl.analysis.published.tables import TABLES
 from derl.analysis.published.verdicts import FURTHER, Verdict, count_outcomes, verdicts
 from derl.analysis.report import Facts, write_report
+from derl.analysis.report.files import failures_of
 from derl.cli.display import console, say
 from derl.cli.flags import ExperimentName, parsed
 from derl.cli.modules import command_line, imported_modules
@@ -82,6 +83,11 @@ class Made:
         self.names |= {member.case: [member.case] for member in members if member.case not in self.names}
         self.frame = frame_of(self.store, self.members, self.names)
         self.__dict__.pop("judged", None)
+
+    @property
+    def failures(self) -> pl.DataFrame:
+        """What the store has noted of those that could not be finished."""
+        return self.store.failures().filter(pl.col("key").is_in([member.key for member in self.members]))
 
     @functools.cached_property
     def judged(self) -> list[Verdict]:
@@ -220,6 +226,7 @@ def write_out(command: Reproduce, chosen: Experiment, made: Made, args: list[str
     write_all(frame, out, judged=judged, tested=tested)
     if selection:
         write_text(out / "choices.md", selection)
-    facts = Facts(finished=finished_on(made.store, frame), command=command_line("reproduce", *args))
+    finished, again = finished_on(made.store, frame), command_line("reproduce", *args)
+    facts = Facts(finished=finished, command=again, failures=failures_of(made.failures))
     path = write_report(frame, out / "report.html", facts=facts, claims=tested, judged=judged)
     console.print(f"tables and figures: {out}; report: {path}", soft_wrap=True, markup=False)
