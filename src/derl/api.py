@@ -19,6 +19,7 @@ from derl.envs.trial import check_env
 from derl.experiments.builtin import find_experiment
 from derl.experiments.experiment import Experiment, from_data
 from derl.experiments.jobs import entry_of
+from derl.experiments.own_code import other_code
 from derl.experiments.packing import run_name
 from derl.experiments.planner import Member, results_of
 from derl.experiments.progress import SweepProgress
@@ -261,4 +262,6 @@ def sweep(
         plan = task.plan
         if failed:
             warnings.warn(_failures_told(failed, plan.members, Path(store), modules), stacklevel=2)
+    for sentence in other_code(plan, Path(store)):
+        warnings.warn(sentence, stacklevel=2)
     return results_of(Store(store, read_only=True), plan.members)

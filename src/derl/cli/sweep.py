@@ -36,6 +36,7 @@ from derl.core.errors import UnknownNameError, require
 from derl.experiments.builtin import EXPERIMENTS
 from derl.experiments.cases import Case, parse_setting, setting_text
 from derl.experiments.experiment import Experiment, read_experiment
+from derl.experiments.own_code import other_code
 from derl.experiments.planner import Member, results_of
 from derl.experiments.progress import SweepProgress
 from derl.experiments.remaining import Plan, finished, make_plan
@@ -138,13 +139,15 @@ def run_experiment(experiment: Experiment, running: Running, modules: tuple[str,
         note = f"bonus.scale changes nothing for {recipe}: its bonus is divided by its own recent size"
         say(f"{note}; all values of it are one run")
     if running.dry_run:
-        show_plan(experiment, make_plan(experiment, running.store, running.workers))
+        show_plan(experiment, plan := make_plan(experiment, running.store, running.workers))
+        tell_other_code(plan, running.store)
         return None
     require(running.workers is None or running.workers >= 1, f"--workers must be at least 1, not {running.workers}")
     if (plan := finished(experiment, running.store)) is not None:
         # To look at results again takes no right to write, and need not wait for another sweep.
         text = f"{counted(plan.runs, 'run')}: {plan.found} were in {running.store}, none made now"
         say(text, markup=False)
+        tell_other_code(plan, running.store)
         return plan, 0
     with showing_sweep(experiment.name) as show:
         sweep = Sweep(
@@ -164,9 +167,16 @@ def run_experiment(experiment: Experiment, running: Running, modules: tuple[str,
         f"{duration(time.monotonic() - begun)}",
         markup=False,
     )
+    tell_other_code(sweep.plan, running.store)
     for error in sorted(set(failed.values())):
         say(f"[red]{escape(failed_with(error, sweep.plan.members, failed))}[/]; the same command tries again")
     return sweep.plan, len(failed)
+
+
+def tell_other_code(plan: Plan, store: Path) -> None:
+    """Say of which results the user's code has changed since."""
+    for sentence in other_code(plan, store):
+        say(f"[yellow]{escape(sentence)}[/]")
 
 
 FEW = 3
