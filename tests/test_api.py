@@ -2,6 +2,7 @@
 
 import dataclasses
 import importlib
+import os
 
 import numpy as np
 import pytest
@@ -121,6 +122,34 @@ def test_a_sweep_is_narrowed_as_by_the_flags(tmp_path):
     assert frame.select("task", "seed").unique().rows() == [("DeepSea-4", 3)]
     assert frame["episodes"].max() == 20
     assert len(frame) == 2
+
+
+def test_a_sweep_in_python_warns_of_runs_that_failed(tmp_path, monkeypatch):
+    """They were missing in its frame, and nothing was said."""
+    (tmp_path / "booming.py").write_text(
+        "import derl\nfrom derl.envs.deep_sea import DeepSea\n"
+        "class Boom(DeepSea):\n"
+        "    @property\n    def name(self):\n        return f'Boom-{self.size}'\n"
+        "    def step(self, key, state, action):\n        raise RuntimeError('no more')\n"
+        "derl.register('Boom-3', Boom)\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=os.pathsep)
+    importlib.import_module("booming")
+    spec = {"tasks": ["DeepSea-3", "Boom-3"], "recipes": ["a2c"], "seeds": 2}
+    spec |= {"protocol": {"episodes": 20, "evaluate_every": 20}}
+    with pytest.warns(UserWarning, match="2 of 4 runs failed and are not in the results; the first, a2c") as told:
+        frame = derl.sweep(spec, tmp_path / "sto re", workers=1, modules=["booming"])
+    assert frame["task"].unique().to_list() == ["DeepSea-3"]
+    (warning,) = told
+    # Where it was called, not where it is written.
+    assert warning.filename == __file__
+    message, _, command = str(warning.message).partition("; to see all: ")
+    short = "(protocol.episodes=20, protocol.evaluate_every=20)"
+    assert message.endswith(
+        f"; the first, a2c on Boom-3 {short} with seed 0: RuntimeError: no more (booming.py, line 8)"
+    )
+    assert command == f"derl --import booming status --store '{tmp_path}/sto re'"
 
 
 SMALL = {"tasks": ["DeepSea-4"], "recipes": ["a2c"], "seeds": 1, "protocol": {"episodes": 40, "evaluate_every": 20}}

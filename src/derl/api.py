@@ -1,6 +1,8 @@
 """Training from Python in a few lines."""
 
 import operator
+import shlex
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -16,7 +18,10 @@ from derl.envs.base import AnyEnvironment, Environment
 from derl.envs.trial import check_env
 from derl.experiments.builtin import find_experiment
 from derl.experiments.experiment import Experiment, from_data
-from derl.experiments.planner import results_of
+from derl.experiments.jobs import entry_of
+from derl.experiments.own_code import other_code
+from derl.experiments.packing import run_name
+from derl.experiments.planner import Member, results_of
 from derl.experiments.progress import SweepProgress
 from derl.experiments.remaining import finished
 from derl.experiments.store import Store
@@ -216,6 +221,18 @@ def _check_sweep(store: Any, episodes: Any, workers: Any, show: Any) -> None:
     require(show is None or callable(show), f"show is a function that is called with the progress, not {show!r}")
 
 
+def _failures_told(failed: Mapping[str, str], members: Sequence[Member], store: Path, modules: Sequence[str]) -> str:
+    """How many runs could not be finished, the first with its error, and what shows all."""
+    runs = {member.key for member in members}
+    first = next(member for member in members if member.key in failed)
+    imports = [word for name in modules for word in ("--import", name)]
+    command = shlex.join(["derl", *imports, "status", "--store", str(store)])
+    return (
+        f"{len(failed)} of {len(runs)} runs failed and are not in the results; the first, "
+        f"{run_name(entry_of(first)._asdict())}: {failed[first.key]}; to see all: {command}"
+    )
+
+
 def sweep(
     experiment: Experiment | Mapping[str, Any] | str | Path,
     store: str | Path = "derl-store",
@@ -232,7 +249,8 @@ def sweep(
     `experiment` is the name of one of the paper's ("table-1"), a TOML file, what such a file holds as a dictionary, or
     an `Experiment`. `only` narrows it to some tasks, recipes or settings, `seeds` runs others than its own, and
     `episodes` trains for at most so many, as the flags of `derl reproduce` do. `modules` are loaded by the worker
-    processes first: those that register parts of your own. A run that fails is left out, and `derl status` says why.
+    processes first: those that register parts of your own. A run that could not be finished is not in the frame: a
+    warning says how many there are, and why the first one failed.
     """
     _check_sweep(store, episodes, workers, show)
     modules = plain_names("modules", modules)
@@ -252,6 +270,10 @@ def sweep(
     plan = finished(experiment.check(), Path(store))
     if plan is None:
         task = Sweep(experiment, store, workers=workers, modules=modules, show=show)
-        task.run()
+        failed = task.run()
         plan = task.plan
+        if failed:
+            warnings.warn(_failures_told(failed, plan.members, Path(store), modules), stacklevel=2)
+    for sentence in other_code(plan, Path(store)):
+        warnings.warn(sentence, stacklevel=2)
     return results_of(Store(store, read_only=True), plan.members)

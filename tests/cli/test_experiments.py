@@ -194,7 +194,11 @@ def test_what_older_versions_left_is_shown_apart_and_removed(done, tmp_path, cap
     code, out = run(capsys, "status", "--store", folder)
     # Of two seeds of one case, and of one of another.
     assert len(derived) == 2
-    assert (out.count("failed:"), "seed 7: no memory" in out, "2 failures are from another" in out) == (1, True, True)
+    assert (out.count("failed:"), "seed 7: no memory" in out, "1 failure of another version" in out) == (2, True, True)
+    # Whose names nobody knows here may be of a module: why it failed is told as it was noted.
+    assert f"failed: a3c on DeepSea-4 ({failure('', '', 9).setting}) with seed 9: no [luck]\n" in out
+    assert "1 of these: no such recipe, task or setting here; load the module that has it with --import" in out
+    assert out.rstrip().endswith(f"to see and remove: derl store prune --store {folder}")
 
     code, out = run(capsys, "store", "prune", "--store", folder, "--dry-run")
     assert code == 0

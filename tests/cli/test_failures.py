@@ -10,6 +10,7 @@ from rich.console import Console
 from cli.commanding import run
 from derl.cli import display, evaluate, plot, sweep, train, watch
 from derl.core.errors import DerlError
+from derl.experiments.sweep import Sweep
 
 BROKEN = ["DeepSea-3", "--recipe", "dea2c-count", "--seeds", "2", "--explorer.learning-rate", "1e38"]
 SHORT = ["--protocol.episodes", "40", "--protocol.evaluate-every", "20"]
@@ -76,3 +77,32 @@ def test_a_sweep_of_which_every_run_failed_is_an_error(tmp_path, capsys):
     assert (code, "every run failed: no numbers are left" in out) == (2, True)
     code, out = run(capsys, "status", spec, "--store", tmp_path / "store")
     assert (code, "1 run of them failed: their numbers were no longer finite" in out) == (0, True)
+
+
+def give_up(self: Sweep) -> dict[str, str]:
+    """A sweep of which every run fails, without the work."""
+    for job in self.waiting:
+        self._give_up(job, "RuntimeError: [boom] (envmod.py, line 12)")
+    self._end()
+    return self.failed
+
+
+@pytest.mark.parametrize("modules", [(), ("json",)])
+def test_a_sweep_says_which_runs_failed_and_what_shows_why(modules, tmp_path, capsys, monkeypatch):
+    """It said that derl status says why, which looked into another store."""
+    monkeypatch.setattr(Sweep, "run", give_up)
+    spec, store = tmp_path / "spec.toml", tmp_path / "sto re"
+    spec.write_text(
+        'tasks = ["DeepSea-3", "DeepSea-4"]\nrecipes = ["a2c"]\nseeds = 2\nvary = {"explorer.n_steps" = [5, 8]}\n'
+        "protocol = { episodes = 40, evaluate_every = 20 }\n"
+    )
+    given = [word for module in modules for word in ("--import", module)]
+    code, out = run(capsys, *given, "sweep", spec, "--store", store, "--workers", "1")
+    assert code == 2
+    # Without what all of them have.
+    named = "a2c on DeepSea-3 with explorer.n_steps=5; a2c on DeepSea-3 with explorer.n_steps=8; a2c on DeepSea-4 with"
+    assert f"8 runs failed ({named} explorer.n_steps=5; 1 more): RuntimeError: [boom] (envmod.py, line 12); the" in out
+    told = " ".join(["derl", *given, "status", "--store", f"'{store}'"])
+    assert out.endswith(f"8 runs failed; to see why: {told}\n")
+    code, out = run(capsys, "status", "--store", store)
+    assert (code, out.count("RuntimeError: [boom] (envmod.py, line 12)\n")) == (0, 8)

@@ -101,11 +101,15 @@ def test_what_is_not_done_is_not_100_percent():
     assert percent(0, 0) == "  0%"
 
 
-def sweeping(width: int, **changes) -> list[str]:
+def sweep_progress(**changes) -> SweepProgress:
     running = ("dea2c-count on DeepSea-10 (layers=[64, 64])", "deppo-icm on Hallway-10-10 (" + "x" * 80 + ")")
-    values = {"runs": 990, "done": 123, "found": 0, "failed": 0, "running": running, "steps": 45, "total_steps": 100}
-    p = SweepProgress(**values | {"steps_per_second": 466e3, "seconds_left": 36123.0} | changes)
-    return lines_of(sweep.progress_view("pure-exploration", p), width)
+    values = {"runs": 990, "done": 123, "found": 0, "failed": 0, "running": running, "running_runs": 12}
+    values |= {"steps": 45, "total_steps": 100, "steps_per_second": 466e3, "seconds_left": 36123.0}
+    return SweepProgress(**values | changes)
+
+
+def sweeping(width: int, **changes) -> list[str]:
+    return lines_of(sweep.progress_view("pure-exploration", sweep_progress(**changes)), width)
 
 
 def test_a_sweep_tells_what_it_is_at_in_a_line_for_each_worker():
@@ -127,3 +131,11 @@ def test_a_pipe_gets_plain_whole_lines(monkeypatch):
     with showing(TITLE, True) as show:
         show(progress(failed=2))
     assert output.getvalue() == "  ".join((TITLE, " 45%", *EVERYTHING)) + "\n"
+
+
+def test_in_a_pipe_a_sweep_tells_how_many_runs_it_is_at(monkeypatch):
+    output = io.StringIO()
+    monkeypatch.setattr(sweep, "console", Console(file=output, width=40, highlight=False))
+    with sweep.showing_sweep("kl") as show:
+        show(sweep_progress(failed=3))
+    assert output.getvalue() == "kl  runs 123/990  steps/s 466k  left 10:02:03  failed 3  running 12\n"

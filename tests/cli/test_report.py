@@ -3,6 +3,7 @@
 import errno
 import json
 import os
+import re
 from pathlib import Path
 
 import polars as pl
@@ -10,13 +11,16 @@ import pytest
 from analysis.synthetic import made_up
 from analysis.trained import tiny_run
 
-from cli.commanding import entered
+from cli.commanding import entered, refused
 from derl.analysis.report.files import read_facts
 from derl.cli.main import main
 from derl.cli.report import Report
 from derl.core.errors import DerlError
 from derl.experiments.cases import Case
 from derl.experiments.exchange import read_results
+from derl.experiments.jobs import entry_of
+from derl.experiments.planner import members_of
+from derl.experiments.store import Store
 
 CASES = [Case.of(recipe, "DeepSea-10") for recipe in ("a2c-count", "dea2c-count")]
 
@@ -73,6 +77,37 @@ def test_a_store_is_reported_as_it_is_and_beside_files(results, tmp_path, monkey
     assert "6 runs: " in capsys.readouterr().out
     assert main(["report", "--store", "nowhere"]) == 2
     assert "there are no results in nowhere yet" in capsys.readouterr().err
+
+
+def test_the_page_of_a_store_has_its_failures(results, tmp_path, capsys):
+    """Those that would be tried again, by whatever name, and are not finished in another place."""
+    case, store = Case.of("a2c", "DeepSea-10"), tmp_path / "store"
+    entered(store, case, 2)
+    fifth, sixth = (entry_of(member) for member in members_of([(case, 5), (case, 6)]))
+    lost, old = fifth._replace(key="lost", recipe="a3c"), fifth._replace(key="old", seed=8)
+    Store(store).add_failures([fifth, sixth, lost, old], "RuntimeError: boom")
+    done = made_up([case], seeds=1, evaluations=4).with_columns(key=pl.lit(sixth.key), seed=pl.lit(6))
+    done.write_parquet(tmp_path / "done.parquet")
+    for files, count in ([], 3), (["--results", str(tmp_path / "done.parquet")], 2):
+        assert main(["report", "--store", str(store), *files, "--out", str(tmp_path / "page.html")]) == 0
+        page = (tmp_path / "page.html").read_text()
+        assert f"{count} runs could not be finished" in page
+        rows = re.findall("<tr>((?:(?!</tr>).)*RuntimeError: boom.*?)</tr>", page)
+        assert [re.findall(">([^<]+)<", row)[0] for row in rows] == ["A2C"] * (count - 1) + ["a3c"]
+    capsys.readouterr()
+
+
+def test_of_nothing_there_is_no_page(results, tmp_path, capsys):
+    """An empty store was answered by a list of columns, a file without rows by a page about nothing."""
+    out = tmp_path / "page.html"
+    Store(tmp_path / "sto re").close()
+    said = refused(capsys, "report", "--store", tmp_path / "sto re", "--out", out)
+    assert "there is no finished run in" in said
+    assert f"see what was begun or failed with: derl status --store '{tmp_path}/sto re'\n" in said
+    empty = tmp_path / "empty.parquet"
+    pl.read_parquet(results / "one.parquet").clear().write_parquet(empty)
+    assert f"no finished run in {empty}; name files" in refused(capsys, "report", "--results", empty, "--out", out)
+    assert not out.exists()
 
 
 def test_a_run_folder_has_to_go_through_a_store(tmp_path, capsys):

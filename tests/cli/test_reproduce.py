@@ -19,6 +19,7 @@ from derl.experiments.jobs import entry_of
 from derl.experiments.paper import cells
 from derl.experiments.planner import members_of
 from derl.experiments.store import Store
+from derl.experiments.sweep import Sweep
 
 
 def test_a_dry_run_shows_what_would_explain_stored_differences(tmp_path, capsys):
@@ -81,6 +82,23 @@ def test_an_experiment_ends_with_the_claims_it_tests(tmp_path, capsys, monkeypat
     assert [line for line in told if line.startswith("   ")] == told[1:2]
 
 
+def test_the_report_of_an_experiment_has_its_failures(tmp_path, capsys, monkeypatch):
+    """And no others that are in the store."""
+    chosen = experiment("table-1").narrowed(only=["DeepSea-10", "a2c"], seeds=[0, 1])
+    case = chosen.cases[0]
+    entered(tmp_path / "store", case, 1)
+    failed = [entry_of(member) for member in members_of([(case, 1), (case, 2)])]
+    Store(tmp_path / "store").add_failures(failed, "RuntimeError: boom")
+    told = []
+    monkeypatch.setattr(Sweep, "run", lambda self: self._end() or {failed[0].key: "RuntimeError: boom"})
+    monkeypatch.setattr("derl.cli.reproduce.write_all", lambda frame, out, **_: None)
+    monkeypatch.setattr("derl.cli.reproduce.write_report", lambda frame, path, facts, **_: told.append(facts) or path)
+    where = ("--store", tmp_path / "store", "--out", tmp_path / "out", "--workers", "1")
+    code, out = run(capsys, "reproduce", "table-1", "--only", "DeepSea-10", "a2c", "--seeds", "2", *where)
+    assert (code, f"1 run failed; to see why: derl status --store {tmp_path}/store\n" in out) == (2, True)
+    assert told[0].failures == (("a2c", "DeepSea-10", "", 1, "RuntimeError: boom"),)
+
+
 def test_a_grid_search_shows_what_was_chosen(tmp_path, capsys, monkeypatch):
     """And not a line for each of its two thousand configurations."""
     chosen = experiment("grid-search").narrowed(only=["DeepSea-20", "a2c-rnd"])
@@ -141,6 +159,15 @@ def test_the_number_of_further_seeds_is_checked_before_anything_runs(tmp_path, m
     assert (code, "--episodes 500000 shortens nothing of table-1: leave it out" in out) == (2, True)
     code, out = run(capsys, "reproduce", "table-1", "--further", "20")
     assert (code, "--further belongs to --explain" in out) == (2, True)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["grid-search", "beyond", "pure-exploration"])
+def test_what_has_no_published_numbers_cannot_be_explained(name, tmp_path, monkeypatch, capsys):
+    """A dry run said that what would be added depends on runs to come: it would always have been nothing."""
+    monkeypatch.chdir(tmp_path)
+    said = refused(capsys, "reproduce", name, "--explain", "--dry-run")
+    assert f"the paper's tables, and {name} has none: leave it out" in said
     assert list(tmp_path.iterdir()) == []
 
 

@@ -115,10 +115,14 @@ def test_a_run_that_is_stored_counts_once_when_its_job_ends(tmp_path):
     begin(tmp_path, job, 0.5)
     put(tmp_path, job, {0})
     sweep = Sweep(experiment(4), tmp_path, workers=1)
-    sweep._freed(pretended(sweep.waiting.pop()), {"done": job.name})
+    worker = pretended(sweep.waiting.pop())
+    sweep.workers = [worker]
+    # What is stored is not being made either.
+    assert (len(sweep.progress().running), sweep.progress().running_runs) == (1, 3)
+    sweep._freed(worker, {"done": job.name})
     progress = sweep.progress()
     sweep._end()
-    assert (progress.runs, progress.found, progress.done) == (4, 1, 4)
+    assert (progress.runs, progress.found, progress.done, progress.running_runs) == (4, 1, 4, 0)
 
 
 def test_a_worker_that_dies_after_its_job_was_stored_is_not_given_it_again(tmp_path, monkeypatch):

@@ -4,11 +4,13 @@ import dataclasses
 from pathlib import Path
 from typing import Annotated
 
+import polars as pl
 import tyro
 
 from derl.analysis.measures.frames import EVALUATIONS, newest
 from derl.analysis.report import TITLE, write_report
-from derl.analysis.report.files import read_facts
+from derl.analysis.report.files import failures_of, read_facts
+from derl.analysis.report.model import Failure
 from derl.cli.display import console, say
 from derl.cli.flags import parsed
 from derl.cli.modules import command_line
@@ -16,6 +18,7 @@ from derl.core.errors import require
 from derl.core.files import file_to_write
 from derl.experiments.exchange import read_results
 from derl.experiments.machine import check_output
+from derl.experiments.pruning import failures
 from derl.experiments.store import Store
 
 MANY = 1000
@@ -57,15 +60,23 @@ class Report:
         store = None if self.store is None else Store(self.store, read_only=True)
         say(f"reading {', '.join(map(str, self.places))}", markup=False)
         whole = read_results(self.paths, store)
+        require(len(whole) > 0, self.nothing)
         frame = newest(whole)
         left_out = whole["run"].n_unique() - frame["run"].n_unique()
         if left_out:
             console.print(f"{left_out} runs are left out: of an older engine, or of a recipe that has changed since")
-        facts = dataclasses.replace(read_facts(self.places), command=self.command)
+        unfinished = () if store is None else self.unfinished(store, whole)
+        facts = dataclasses.replace(read_facts(self.places), command=self.command, failures=unfinished)
         runs = frame["run"].n_unique()
         patience = "; this takes a minute or two" if runs > MANY else ""
         say(f"{runs:,} runs: comparing them with the paper, testing its claims, drawing{patience}")
         return write_report(frame, self.out, title=self.title, facts=facts, evaluations=self.evaluations, csv=self.csv)
+
+    @staticmethod
+    def unfinished(store: Store, whole: pl.DataFrame) -> tuple[Failure, ...]:
+        """The failures that a store has noted, but for runs of which there are results, from a file say."""
+        there = whole["key"].drop_nulls().unique().to_list()
+        return failures_of(failures(store).open.filter(~pl.col("key").is_in(there)))
 
     @property
     def paths(self) -> tuple[Path, ...]:
@@ -76,6 +87,14 @@ class Report:
     def places(self) -> tuple[Path, ...]:
         """All that is read."""
         return self.paths if self.store is None else (self.store, *self.paths)
+
+    @property
+    def nothing(self) -> str:
+        """What to do if no run is in these places."""
+        empty = f"there is no finished run in {', '.join(map(str, self.places))}"
+        if self.store is None:
+            return f"{empty}; name files that derl store export wrote from a store with results"
+        return f"{empty}; see what was begun or failed with: {command_line('status', '--store', str(self.store))}"
 
     @property
     def command(self) -> str:

@@ -20,6 +20,7 @@ from derl.analysis.published.ours import DRAWN
 from derl.analysis.published.tables import TABLES
 from derl.analysis.published.verdicts import FURTHER, Verdict, count_outcomes, verdicts
 from derl.analysis.report import Facts, write_report
+from derl.analysis.report.files import failures_of
 from derl.cli.display import console, say
 from derl.cli.flags import ExperimentName, parsed
 from derl.cli.modules import command_line, imported_modules
@@ -82,6 +83,11 @@ class Made:
         self.names |= {member.case: [member.case] for member in members if member.case not in self.names}
         self.frame = frame_of(self.store, self.members, self.names)
         self.__dict__.pop("judged", None)
+
+    @property
+    def failures(self) -> pl.DataFrame:
+        """What the store has noted of those that could not be finished."""
+        return self.store.failures().filter(pl.col("key").is_in([member.key for member in self.members]))
 
     @functools.cached_property
     def judged(self) -> list[Verdict]:
@@ -171,6 +177,9 @@ def main(args: list[str]) -> None:
     is_file = command.name not in EXPERIMENTS and Path(command.name).is_file()
     require(not is_file, f"{command.name} is a file, not an experiment of the paper: derl sweep {command.name}")
     chosen, names = command.chosen()
+    tables = {table.experiment for table in TABLES}
+    untold = f"--explain tells why numbers differ from the paper's tables, and {command.name} has none: leave it out"
+    require(not command.explain or command.name in tables, untold)
     require(
         not (command.explain and is_shorter(chosen, names)),
         "--explain needs the whole length of training: leave out --quick, --episodes",
@@ -194,7 +203,8 @@ def main(args: list[str]) -> None:
     plan, failed = done
     made = Made(Store(command.store, read_only=True), names)
     made.add(plan.members)
-    require(len(made.frame) > 0, "no run was finished; see derl status")
+    why = command_line("status", "--store", str(command.store))
+    require(len(made.frame) > 0, f"no run was finished; to see why: {why}")
     if not is_shorter(chosen, names) and seeds is None:
         # What tells about differences and is there already, from an import or an earlier --explain.
         made.add(tests_made(made.store, made.judged, chosen.parts))
@@ -206,7 +216,7 @@ def main(args: list[str]) -> None:
             made.add(more[0].members)
             failed += more[1]
     write_out(command, chosen, made, args)
-    complain(failed)
+    complain(failed, command.store)
 
 
 def write_out(command: Reproduce, chosen: Experiment, made: Made, args: list[str]) -> None:
@@ -233,7 +243,8 @@ def write_out(command: Reproduce, chosen: Experiment, made: Made, args: list[str
     written = write_all(frame, out, judged=judged, tested=tested)
     if selection:
         written.append(write_text(out / CHOICES, selection))
-    facts = Facts(finished=finished_on(made.store, frame), command=command_line("reproduce", *args))
+    finished, again = finished_on(made.store, frame), command_line("reproduce", *args)
+    facts = Facts(finished=finished, command=again, failures=failures_of(made.failures))
     path = write_report(frame, out / REPORT, facts=facts, claims=tested, judged=judged)
     remove_stale(before, [*written, path])
     console.print(f"tables and figures: {out}; report: {path}", soft_wrap=True, markup=False)

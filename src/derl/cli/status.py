@@ -18,6 +18,7 @@ from derl.cli.selection import StoredSelection
 from derl.experiments.builtin import EXPERIMENTS
 from derl.experiments.experiment import Experiment
 from derl.experiments.jobs import begun_jobs, job_folder
+from derl.experiments.packing import run_name
 from derl.experiments.planner import Member, members_of
 from derl.experiments.pruning import failures
 from derl.experiments.store import Store
@@ -129,14 +130,21 @@ def show_begun(path: Path, stored: Set[str], keys: Set[str] | None) -> None:
 
 def show_failures(store: Store, keys: Set[str] | None) -> None:
     """What could not be finished. What only an older version tried is counted, not listed: nobody will try it again."""
-    if keys is None:
-        listed, old = failures(store)
-    else:
+    if keys is not None:
         # Whatever has the address of a run that is wanted now is of this version.
-        listed, old = store.failures().filter(pl.col("key").is_in(list(keys))), ()
-    for row in listed.iter_rows(named=True):
-        name = f"{row['recipe']} on {row['task']} {row['setting']} seed {row['seed']}"
-        say(f"[red]failed: {escape(name)}: {escape(row['error'])}[/]")
-    if len(old):
-        text = f"{len(old)} failures are from another version, or from a module that was not given with --import"
-        say(f"[dim]{text}; derl store prune lists and removes them[/]")
+        list_failures(store.failures().filter(pl.col("key").is_in(list(keys))))
+        return
+    found = failures(store)
+    list_failures(found.open)
+    prune = escape(command_line("store", "prune", "--store", str(store.path)))
+    if unknown := len(found.unknown):
+        text = f"{unknown} of these: no such recipe, task or setting here; load the module that has it with --import"
+        say(f"[dim]{text}, or remove what another version left: {prune}[/]")
+    if old := len(found.old):
+        say(f"[dim]{counted(old, 'failure')} of another version not listed; to see and remove: {prune}[/]")
+
+
+def list_failures(noted: pl.DataFrame) -> None:
+    """A line for each run that could not be finished."""
+    for row in noted.iter_rows(named=True):
+        say(f"[red]failed: {escape(run_name(row))}: {escape(row['error'])}[/]")

@@ -16,6 +16,7 @@ from derl.cli.flags import STORE, parsed
 from derl.cli.selection import StoredSelection
 from derl.core.errors import UnknownNameError, require
 from derl.experiments.exchange import export, exported_runs, trained_runs
+from derl.experiments.packing import run_name
 from derl.experiments.planner import members_of, results_of
 from derl.experiments.pruning import leftovers, prune
 from derl.experiments.store import Store
@@ -119,11 +120,9 @@ def prune_runs(command: Prune) -> None:
     for (engine, recipe, task), runs in sorted(Counter((r.engine, r.recipe, r.task) for r in found.runs).items()):
         console.print(f"engine {engine}: {counted(runs, 'run')} of {recipe} on {task}", soft_wrap=True)
     for row in found.failures.iter_rows(named=True):
-        name = f"{row['recipe']} on {row['task']} {row['setting']} seed {row['seed']}"
-        console.print(f"failed: {escape(name)}: {escape(row['error'])}", soft_wrap=True)
+        console.print(f"failed: {escape(run_name(row))}: {escape(row['error'])}", soft_wrap=True)
     for run in found.damaged:
-        name = f"{run.recipe} on {run.task} {run.setting} seed {run.seed}"
-        console.print(f"damaged: {escape(name)}", soft_wrap=True)
+        console.print(f"damaged: {run_name(run._asdict())}", soft_wrap=True, markup=False)
     for folder in found.jobs:
         console.print(f"begun by another version: {folder}", soft_wrap=True, markup=False)
     if not command.dry_run and (found.runs or len(found.failures) or found.jobs or found.damaged):

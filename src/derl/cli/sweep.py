@@ -2,7 +2,7 @@
 
 import dataclasses
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -15,6 +15,7 @@ from rich.text import Text
 
 from derl.analysis.measures.curves import summarise
 from derl.analysis.published.verdicts import ENOUGH_RUNS
+from derl.analysis.report.own import shared_changes
 from derl.cli.display import (
     GAP,
     Field,
@@ -29,13 +30,14 @@ from derl.cli.display import (
     value,
 )
 from derl.cli.flags import STORE, ExperimentFile, parsed
-from derl.cli.modules import imported_modules
+from derl.cli.modules import command_line, imported_modules
 from derl.cli.selection import Selection
 from derl.core.errors import UnknownNameError, require
 from derl.experiments.builtin import EXPERIMENTS
-from derl.experiments.cases import parse_setting, setting_text
+from derl.experiments.cases import Case, parse_setting, setting_text
 from derl.experiments.experiment import Experiment, read_experiment
-from derl.experiments.planner import results_of
+from derl.experiments.own_code import other_code
+from derl.experiments.planner import Member, results_of
 from derl.experiments.progress import SweepProgress
 from derl.experiments.remaining import Plan, finished, make_plan
 from derl.experiments.store import Store
@@ -122,7 +124,9 @@ def showing_sweep(title: str) -> Iterator:
         nonlocal shown, done
         if time.monotonic() - shown > 10 and (p.done != done or time.monotonic() - shown > 60):
             shown, done = time.monotonic(), p.done
-            console.print(GAP.join((title, *map(str, progress_fields(p)))), markup=False, soft_wrap=True)
+            # A terminal has a line for each job below.
+            running = Field("running", str(p.running_runs), 4)
+            console.print(GAP.join((title, *map(str, (*progress_fields(p), running)))), markup=False, soft_wrap=True)
 
     yield line
 
@@ -135,13 +139,15 @@ def run_experiment(experiment: Experiment, running: Running, modules: tuple[str,
         note = f"bonus.scale changes nothing for {recipe}: its bonus is divided by its own recent size"
         say(f"{note}; all values of it are one run")
     if running.dry_run:
-        show_plan(experiment, make_plan(experiment, running.store, running.workers))
+        show_plan(experiment, plan := make_plan(experiment, running.store, running.workers))
+        tell_other_code(plan, running.store)
         return None
     require(running.workers is None or running.workers >= 1, f"--workers must be at least 1, not {running.workers}")
     if (plan := finished(experiment, running.store)) is not None:
         # To look at results again takes no right to write, and need not wait for another sweep.
         text = f"{counted(plan.runs, 'run')}: {plan.found} were in {running.store}, none made now"
         say(text, markup=False)
+        tell_other_code(plan, running.store)
         return plan, 0
     with showing_sweep(experiment.name) as show:
         sweep = Sweep(
@@ -161,11 +167,30 @@ def run_experiment(experiment: Experiment, running: Running, modules: tuple[str,
         f"{duration(time.monotonic() - begun)}",
         markup=False,
     )
+    tell_other_code(sweep.plan, running.store)
     for error in sorted(set(failed.values())):
-        count = sum(reason == error for reason in failed.values())
-        text = f"[red]{counted(count, 'run')} failed: {escape(error)}[/]; the same command tries again"
-        say(text)
+        say(f"[red]{escape(failed_with(error, sweep.plan.members, failed))}[/]; the same command tries again")
     return sweep.plan, len(failed)
+
+
+def tell_other_code(plan: Plan, store: Path) -> None:
+    """Say of which results the user's code has changed since."""
+    for sentence in other_code(plan, store):
+        say(f"[yellow]{escape(sentence)}[/]")
+
+
+FEW = 3
+"""So many cases of a failure are named."""
+
+
+def failed_with(error: str, members: Sequence[Member], failed: Mapping[str, str]) -> str:
+    """How many runs failed with an error, and of which cases the first are; `failed` has the error of each run."""
+    count = sum(reason == error for reason in failed.values())
+    shared = shared_changes(member.case for member in members)
+    cases = dict.fromkeys(member.case for member in members if failed.get(member.key) == error)
+    own = [Case.of(case.recipe, case.task, {n: v for n, v in case.changes if n not in shared}) for case in cases]
+    named = [case.title for case in own[:FEW]] + ([f"{len(own) - FEW} more"] if len(own) > FEW else [])
+    return f"{counted(count, 'run')} failed ({'; '.join(named)}): {error}"
 
 
 def recipes_without_lambda(experiment: Experiment) -> list[str]:
@@ -175,9 +200,10 @@ def recipes_without_lambda(experiment: Experiment) -> list[str]:
     return list(dict.fromkeys(name for name, made in configs if ignores_lambda(made.explorer_reward, made.bonus)))
 
 
-def complain(failed: int) -> None:
+def complain(failed: int, store: Path) -> None:
     """End with an error if runs failed, after everything that could be done was done."""
-    require(failed == 0, f"{counted(failed, 'run')} failed; derl status says why")
+    why = command_line("status", "--store", str(store))
+    require(failed == 0, f"{counted(failed, 'run')} failed; to see why: {why}")
 
 
 def main(args: list[str]) -> None:
@@ -198,7 +224,7 @@ def main(args: list[str]) -> None:
     store = Store(command.store, read_only=True)
     frame = results_of(store, plan.members, ["return", "steps"])
     show_returns(experiment, frame)
-    complain(failed)
+    complain(failed, command.store)
     require(len(frame) == 0 or frame["return"].is_not_nan().any(), "every run failed: no numbers are left")
 
 
@@ -206,8 +232,7 @@ def show_returns(experiment: Experiment, frame: pl.DataFrame) -> None:
     """A line for every case, in the experiment's order. What all cases share is said once, above."""
     if len(frame) == 0:
         return
-    changes = [set(case.changes) for case in experiment.cases]
-    shared = dict(set.intersection(*changes))
+    shared = shared_changes(experiment.cases)
     names = ["recipe", "task", "setting"]
     place = {(case.recipe, case.task, case.setting): i for i, case in enumerate(experiment.cases)}
     summary = summarise(frame, names).iter_rows(named=True)

@@ -7,7 +7,7 @@ import polars as pl
 from derl.core.errors import DerlError, UnknownNameError, require
 from derl.experiments.cases import case_of
 from derl.experiments.identity import config_key, seed_key
-from derl.experiments.packing import INTEGERS
+from derl.experiments.packing import INTEGERS, run_name
 from derl.training.recipes import RECIPES
 from derl.training.schedule import schedule_of
 from derl.training.seeds import MOST_SEED
@@ -39,7 +39,7 @@ def check_intake(frame: pl.DataFrame) -> None:
     )
     again = frame.select("run", "evaluation").is_duplicated()
     if again.any():
-        raise DerlError(f"{DAMAGED}: {_name(frame.filter(again).row(0, named=True))} has an evaluation twice")
+        raise DerlError(f"{DAMAGED}: {run_name(frame.filter(again).row(0, named=True))} has an evaluation twice")
     known: dict[tuple[str, ...], Known | None] = {}
     for run in runs.iter_rows(named=True):
         engine = run["engine"]
@@ -108,14 +108,9 @@ def _known(recipe: str, task: str, setting: str) -> Known | None:
 
 
 def _check_run(run: dict, known: Known) -> None:
-    seed, name = int(run["seed"]), _name(run)
+    seed, name = int(run["seed"]), run_name(run)
     other = "these files are damaged, or from a derl whose recipe was another; leave it out"
     require(seed_key(known.key, seed) == run["key"], f"{name} has the address of another run: {other}")
     done = f"{run['len']} of {known.evaluations} evaluations, {run['steps']:.0f} of {known.steps} steps"
     whole = (run["len"], run["evaluation"], run["last"]) == (known.evaluations, 1, known.evaluations)
     require(whole and run["steps"] == known.steps, f"{name} is not finished in these files: {done}; leave it out")
-
-
-def _name(run: dict) -> str:
-    setting = f" ({run['setting']})" if run["setting"] else ""
-    return f"{run['recipe']} on {run['task']}{setting} with seed {run['seed']:.0f}"

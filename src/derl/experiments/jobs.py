@@ -15,13 +15,13 @@ from derl.core.files import write_atomically
 from derl.experiments.cases import Case, normal_form
 from derl.experiments.identity import run_key
 from derl.experiments.packing import Entry
-from derl.experiments.planner import Job, Member
+from derl.experiments.planner import Job, Member, by_case
 from derl.experiments.store import Store
 from derl.training.checkpoint import read_metadata
 from derl.training.folder import CHECKPOINT, RunFolder
 from derl.training.schedule import schedule_of
 from derl.training.trainer import Progress, Trainer
-from derl.training.version import ENGINE, code_version
+from derl.training.version import ENGINE, code_behind
 
 JOBS, DESCRIPTION = "jobs", "job.json"
 UNREADABLE = (DerlError, ValueError, KeyError, TypeError, AttributeError, OSError)
@@ -203,7 +203,8 @@ def enter(store: Path, job: Job, frame: pl.DataFrame, seconds: float) -> None:
     """Put the results of a finished job into the store, all or none."""
     frames = [frame.filter(run=number) for number in range(len(job.members))]
     now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-    entries = [entry_of(member, seconds)._replace(finished=now, version=code_version()) for member in job.members]
+    made_by = by_case(job.members, code_behind)
+    entries = [entry_of(m, seconds)._replace(finished=now, version=made_by[m.case]) for m in job.members]
     place = Store(store)
     place.add(entries, frames)
     place.close()

@@ -1,7 +1,7 @@
 """A run as the store keeps it, its numbers as bytes beside the names of their columns; and as rows of a frame."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -23,6 +23,12 @@ class Entry(NamedTuple):
     """When, in UTC; None if nobody knows."""
     version: str | None = None
     """Of the derl that made it; None if nobody knows."""
+
+
+def run_name(run: Mapping[str, Any]) -> str:
+    """What to call a run in a sentence, by its labels."""
+    setting = f" ({run['setting']})" if run["setting"] else ""
+    return f"{run['recipe']} on {run['task']}{setting} with seed {run['seed']:.0f}"
 
 
 LABELS = ("recipe", "task", "setting", "seed", "engine", "seconds")

@@ -21,6 +21,8 @@ class SweepProgress:
     failed: int
     running: tuple[str, ...]
     """What the workers are at."""
+    running_runs: int
+    """How many of the runs that were left they are at: a job may hold several."""
     steps: int
     total_steps: int
     """Of the jobs that were left; what earlier sittings did of them counts."""
@@ -52,12 +54,14 @@ class Pace:
         """How far the sweep is, with what workers are at and which jobs are waiting."""
         # What earlier sittings did of a job says nothing about how fast this one is.
         here = self._steps_here + sum(worker.steps - worker.begun_at for worker in workers)
+        jobs = [worker.job for worker in workers if worker.job is not None]
         return SweepProgress(
             runs=self.plan.runs,
             done=self.plan.found + self.finished,
             found=self.plan.found,
             failed=failed,
-            running=tuple(w.job.title for w in workers if w.job is not None),
+            running=tuple(job.title for job in jobs),
+            running_runs=sum(len(self.plan.new(job)) for job in jobs),
             steps=self._steps_done + sum(worker.steps for worker in workers),
             total_steps=self._total_steps,
             steps_per_second=here / max(time.monotonic() - self.begun, 1e-9),

@@ -37,7 +37,8 @@ def leftovers(store: Store) -> Leftovers:
     damaged = store.damaged()
     gone = {run.key for run in damaged}
     runs = [run for run in store.entries() if run.key not in gone and run.engine < ENGINE]
-    return Leftovers(runs, failures(store)[1], outdated_jobs(store.path), damaged)
+    noted = failures(store)
+    return Leftovers(runs, pl.concat([noted.unknown, noted.old]), outdated_jobs(store.path), damaged)
 
 
 def prune(store: Store, found: Leftovers) -> None:
@@ -47,11 +48,29 @@ def prune(store: Store, found: Leftovers) -> None:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def failures(store: Store) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Runs that could not be finished: those that the same experiment would try again, and the others."""
+class Failures(NamedTuple):
+    """Runs that could not be finished."""
+
+    current: pl.DataFrame
+    """Those that the same experiment would try again."""
+    unknown: pl.DataFrame
+    """Those whose recipe, task or settings there are not: a module that was not loaded may have them."""
+    old: pl.DataFrame
+    """Those that would be other runs now."""
+
+    @property
+    def open(self) -> pl.DataFrame:
+        """All but those that nobody will try again."""
+        return pl.concat([self.current, self.unknown])
+
+
+def failures(store: Store) -> Failures:
+    """Runs that could not be finished."""
     noted = store.failures()
-    kept = noted["key"].eq_missing(keys_now(noted))
-    return noted.filter(kept), noted.filter(~kept)
+    now = keys_now(noted)
+    return Failures(
+        noted.filter(now.eq_missing(noted["key"])), noted.filter(now.is_null()), noted.filter(now != noted["key"])
+    )
 
 
 def keys_now(runs: pl.DataFrame) -> pl.Series:

@@ -23,7 +23,7 @@ from derl.experiments.jobs import WriteError, execute, from_data
 from derl.experiments.pool import STOPPED
 from derl.training.cache import forget_programs, use_compilation_cache
 from derl.training.trainer import Interrupted
-from derl.training.version import code_version
+from derl.training.version import code_version, keep_own_code
 
 KEPT_JOBS = 8
 """After so many jobs their programs are forgotten. Those that come next are often of the same program."""
@@ -68,6 +68,7 @@ def main(argv: list[str]) -> int:
         importlib.import_module(module)
     use_compilation_cache()
     code_version()  # Now, and kept: whoever edits the code while this runs does not edit what runs.
+    keep_own_code()
     say(ready=True)
     for number, line in enumerate(sys.stdin):
         if number and number % KEPT_JOBS == 0:

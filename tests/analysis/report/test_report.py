@@ -19,9 +19,11 @@ from derl.analysis.published.tables import TABLES
 from derl.analysis.published.verdicts import verdicts
 from derl.analysis.report import Facts, Number, Table, write_report
 from derl.analysis.report.claims import claims_section
+from derl.analysis.report.closing import MOST_FAILURES as MOST
 from derl.analysis.report.closing import failures_section
 from derl.analysis.report.heat import MARKS, difference_shade, shade
 from derl.analysis.report.html import Html, asset, embed_json, h, large, long_duration, number
+from derl.analysis.report.model import Failure
 from derl.analysis.report.names import setting_key, setting_label
 from derl.analysis.report.numbers import grouped_results, tables_of
 from derl.analysis.report.page import SCRIPTS
@@ -170,7 +172,7 @@ def test_elements_escape_their_children_and_attributes():
 
 def test_an_empty_frame_and_a_wrong_one(frame, tmp_path):
     text = write_report(frame.clear(), tmp_path / "empty.html", evaluations=EVALUATIONS).read_text()
-    assert "No run failed" in text
+    assert "None of these runs failed" in text
     assert Structure(text).open == []
     with pytest.raises(DerlError, match="missing: failed_at_step"):
         write_report(frame.drop("failed_at_step"), tmp_path / "x.html")
@@ -198,6 +200,21 @@ def test_failures_are_listed(frame, tmp_path):
         key=pl.col("run").replace(999, 4).cast(pl.String)
     )
     assert "1 run ended" in failures_section(stored)
+
+
+def test_runs_that_could_not_be_finished_are_listed(frame, tmp_path):
+    """They have no rows: the page said that no run failed."""
+    crashed = [Failure("a2c", "Boom-4", "bonus.scale=3", seed, "RuntimeError: <boom>") for seed in range(MOST + 1)]
+    facts = Facts(failures=crashed)
+    broken = frame.with_columns(pl.when(pl.col("run") == 4).then(1234).alias("failed_at_step"))
+    text = write_report(broken, tmp_path / "r.html", facts=facts, evaluations=EVALUATIONS, claims=()).read_text()
+    assert Structure(text).open == []
+    assert f"{MOST + 1} runs could not be finished" in text
+    assert text.count('<td data-label="Error">RuntimeError: &lt;boom&gt;</td>') == MOST
+    assert f"The first {MOST} are listed." in text
+    assert "1 run ended with numbers that were not finite" in text
+    assert "None of these runs failed" not in text
+    assert f"<dt>Failed runs</dt><dd>{MOST + 2} ({MOST + 1} could not be finished)</dd>" in text
 
 
 def test_tasks_and_recipes_of_a_user_s_own_are_drawn(frame, tmp_path):

@@ -8,7 +8,7 @@ import polars as pl
 from derl.analysis.measures.numbers import grouped, plural
 from derl.analysis.published.experiments_run import each_once, explaining_runs, other_runs, runs_of, time_taken
 from derl.analysis.report.html import Html, h, join, long_duration
-from derl.analysis.report.model import Table
+from derl.analysis.report.model import Failure, Table
 from derl.analysis.report.names import setting_label
 from derl.analysis.report.plain import plain_table
 from derl.analysis.report.sections import command
@@ -27,23 +27,43 @@ def runs_told(frame: pl.DataFrame) -> str:
     return ", ".join(words) + (f" ({grouped(taken.untimed)} were not timed)" if taken.untimed else "")
 
 
-def failures_section(frame: pl.DataFrame) -> Html:
-    """Runs whose numbers ceased to be finite."""
+CASE = ("Recipe", "Task", "Setting", "Seed")
+
+
+def failures_section(frame: pl.DataFrame, failures: Sequence[Failure] = ()) -> Html:
+    """Runs that could not be finished, and those whose numbers ceased to be finite."""
+    parts = [part for part in (_unfinished(failures), _diverged(frame)) if part]
+    return join(*parts) if parts else h("p", "None of these runs failed: all numbers stayed finite.")
+
+
+def _unfinished(failures: Sequence[Failure]) -> Html:
+    if not failures:
+        return Html()
+    listed = [(*_case(one._asdict()), one.error) for one in failures[:MOST_FAILURES]]
+    text = f"{plural(len(failures), 'run')} could not be finished: of these there are no numbers on this page."
+    table = plain_table("Runs that could not be finished", (*CASE, "Error"), listed)
+    return join(h("p", text), table, _only_first(len(failures)))
+
+
+def _diverged(frame: pl.DataFrame) -> Html:
     columns = ["recipe", "task", "setting", "seed"]
     failed = each_once(frame).filter(pl.col("failed_at_step").is_not_null())
     rows = failed.group_by("run", *columns).agg(pl.col("failed_at_step").min()).sort(*columns, "run")
     if rows.is_empty():
-        return h("p", "No run failed: all numbers stayed finite.")
-    listed = [_failure(row) for row in rows.head(MOST_FAILURES).iter_rows(named=True)]
+        return Html()
+    listed = [(*_case(row), grouped(row["failed_at_step"])) for row in rows.head(MOST_FAILURES).iter_rows(named=True)]
     text = f"{plural(len(rows), 'run')} ended with numbers that were not finite. What came before that counts."
-    more = len(rows) > MOST_FAILURES and h("p", f"The first {MOST_FAILURES} are listed.", class_="note")
-    table = plain_table("Failed runs", ("Recipe", "Task", "Setting", "Seed", "Failed at step"), listed)
-    return join(h("p", text), table, more)
+    table = plain_table("Failed runs", (*CASE, "Failed at step"), listed)
+    return join(h("p", text), table, _only_first(len(rows)))
 
 
-def _failure(row: dict[str, Any]) -> tuple[str, ...]:
+def _only_first(count: int) -> Html:
+    return h("p", f"The first {MOST_FAILURES} are listed.", class_="note") if count > MOST_FAILURES else Html()
+
+
+def _case(row: dict[str, Any]) -> tuple[str, ...]:
     setting = setting_label(row["setting"]) or "as in the recipe"
-    return row_name(row["recipe"]), column_name(row["task"]), setting, row["seed"], grouped(row["failed_at_step"])
+    return row_name(row["recipe"]), column_name(row["task"]), setting, row["seed"]
 
 
 def commands_section(frame: pl.DataFrame, tables: Sequence[Table], page: str, sweep: bool = False) -> Html:

@@ -1,11 +1,13 @@
-"""The facts that lie beside results."""
+"""The facts that lie beside results: in a file, and in a store."""
 
 import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from derl.analysis.report.model import Facts
+import polars as pl
+
+from derl.analysis.report.model import Facts, Failure
 from derl.core.errors import DerlError, require
 
 FACTS = "facts.json"
@@ -18,6 +20,11 @@ def read_facts(paths: Sequence[Path]) -> Facts:
         if file.exists():
             return _facts(file)
     return Facts()
+
+
+def failures_of(noted: pl.DataFrame) -> tuple[Failure, ...]:
+    """Failures as a store has noted them, for the facts."""
+    return tuple(Failure(*row) for row in noted.select(Failure._fields).iter_rows())
 
 
 def _facts(file: Path) -> Facts:

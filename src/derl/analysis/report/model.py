@@ -2,6 +2,7 @@
 
 import dataclasses
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 from derl._version import __version__
 from derl.analysis.claims.paper import Claim
@@ -91,6 +92,16 @@ class Comparison:
         return all(claim.effect is None for claim in self.claims)
 
 
+class Failure(NamedTuple):
+    """A run that could not be finished, so that it has no results."""
+
+    recipe: str
+    task: str
+    setting: str
+    seed: int
+    error: str
+
+
 @dataclasses.dataclass(frozen=True)
 class Facts:
     """What the results themselves do not tell. The page has no clock of its own, so equal inputs give equal bytes."""
@@ -103,5 +114,7 @@ class Facts:
     machine: str = ""
     command: str = "derl report"
     """What makes the page again."""
+    failures: Sequence[Failure] = ()
+    """The runs that could not be finished, as a store has noted them; files of results do not tell of these."""
     more: Mapping[str, str] = dataclasses.field(default_factory=dict)
     """Further lines: name and value."""

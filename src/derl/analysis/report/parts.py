@@ -127,7 +127,8 @@ class Parts:
         return Part("missing", "Not run", "Not run yet", folded)
 
     def _failures(self) -> Part:
-        return Part("failures", "Failures", "Failures", [closing.failures_section(self.results.frame)])
+        made = closing.failures_section(self.results.frame, self.facts.failures)
+        return Part("failures", "Failures", "Failures", [made])
 
     def _again(self) -> Part:
         own = bool(self.own)

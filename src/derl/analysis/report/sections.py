@@ -85,9 +85,14 @@ def facts_list(frame: pl.DataFrame, facts: Facts) -> Html:
         "Machine": facts.machine,
         "Version": facts.version and f"derl {facts.version}",
     }
-    lines |= {"Failed runs": grouped(failed)} | dict(facts.more)
+    lines |= {"Failed runs": failures_told(failed, len(facts.failures))} | dict(facts.more)
     pairs = [h("div", h("dt", name), h("dd", value)) for name, value in lines.items() if value]
     return h("dl", pairs, class_="facts")
+
+
+def failures_told(diverged: int, unfinished: int) -> str:
+    """How many runs failed, and of how many there are no numbers."""
+    return grouped(diverged + unfinished) + (f" ({grouped(unfinished)} could not be finished)" if unfinished else "")
 
 
 def stored_facts(frame: pl.DataFrame) -> dict[str, str]:
