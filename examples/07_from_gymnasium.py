@@ -1,6 +1,6 @@
 """FrozenLake of Gymnasium's toy text, rewritten as pure functions: what changes when an environment moves to JAX.
 
-python examples/07_from_gymnasium.py [--slippery] [--steps 60000]
+python examples/07_from_gymnasium.py [--slippery] [--steps 60000] [--collect-steps 10]
 """
 
 import argparse
@@ -95,6 +95,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--slippery", action="store_true", help="ice on which two steps of three go astray")
     parser.add_argument("--steps", type=int, default=60_000, help="training steps")
+    parser.add_argument("--collect-steps", type=int, default=10, help="steps between updates (0: a whole episode)")
     arguments = parser.parse_args()
 
     derl.check_env(FrozenLake(slippery=arguments.slippery))
@@ -102,15 +103,15 @@ def main() -> None:
         "FrozenLake",
         "derl",
         env_options={"slippery": arguments.slippery},
-        explorer__collect_steps=10,
-        seeds=2,
+        explorer__collect_steps=arguments.collect_steps,
+        seeds=4,
         protocol__steps=arguments.steps,
         protocol__evaluate_every=max(1, arguments.steps // 5),
         protocol__evaluation_episodes=100 if arguments.slippery else 8,
     )
     print(result.curves().select("steps", "episodes", "mean", "low", "high", "explorer_mean"))
-    episode = result.policy(run=0).play(seed=0)
-    print(f"return {float(episode.total):.0f} in {int(np.asarray(episode.alive).sum())} steps")
+    returns = result.evaluate(episodes=100).mean(1)
+    print(f"greedy returns of the exploiters: {', '.join(f'{value:.2f}' for value in returns)}")
 
 
 if __name__ == "__main__":

@@ -85,11 +85,11 @@ class TestExamples:
             assert float(final) <= float(maximum)
 
     def test_from_gymnasium(self):
-        printed = run("07_from_gymnasium.py", "--steps", "40000")
-        # The goal is 14 moves away; the policy may take a detour.
-        steps = re.search(r"return 1 in (\d+) steps", printed)
-        assert steps is not None
-        assert 14 <= int(steps.group(1)) < 200
+        printed = run("07_from_gymnasium.py", "--steps", "30000")
+        returns = re.search(r"greedy returns of the exploiters: (.*)", printed)
+        assert returns is not None
+        # Most seeds are there by now, some take longer.
+        assert returns.group(1).split(", ").count("1.00") >= 2
 
 
 class Corridor:

@@ -43,8 +43,10 @@ NOT_OF_FIVE = (
     "The paper says that all its results are of five runs. Its maxima come with the standard deviation over runs "
     "(divided by n: one of five that learns makes 0.19 ± 0.40). Those below deviate by more than five runs can "
     "(`derl.analysis.published.runs_behind`). Most are of DeepSea-20, where the paper searched for hyper-parameters: "
-    "runs of the search may be among them. The averages of Table 1 should be of the same runs. That is worth knowing "
-    "where they differ from ours, but explains nothing by itself."
+    "runs of the search may be among them. The paper's code names a configuration by a digest that has neither the "
+    "seed nor the version of the code in it, so that runs of the search, and of older code, go by the same name as "
+    "the five. The averages of Table 1 should be of the same runs. That is worth knowing where they differ from ours, "
+    "but explains nothing by itself."
 )
 
 
