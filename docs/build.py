@@ -1,7 +1,7 @@
 """Draws the documentation's figures and fills in its tables, from the results in results/.
 
 derl reproduce table-1                                                       # makes them
-derl store export results/paper/table-1.parquet --experiment table-1         # keeps them (which columns: CONTRIBUTING.md)
+derl store export results/paper/table-1.parquet --experiment table-1         # keeps them (columns: CONTRIBUTING.md)
 python docs/build.py                                                         # draws and fills in
 python docs/build.py speed                                                   # only what the speeds fill
 
