@@ -91,7 +91,7 @@ def test_the_report_of_an_experiment_has_its_failures(tmp_path, capsys, monkeypa
     Store(tmp_path / "store").add_failures(failed, "RuntimeError: boom")
     told = []
     monkeypatch.setattr(Sweep, "run", lambda self: self._end() or {failed[0].key: "RuntimeError: boom"})
-    monkeypatch.setattr("derl.cli.reproduce.write_all", lambda frame, out, **_: None)
+    monkeypatch.setattr("derl.cli.reproduce.write_all", lambda frame, out, **_: [])
     monkeypatch.setattr("derl.cli.reproduce.write_report", lambda frame, path, facts, **_: told.append(facts) or path)
     where = ("--store", tmp_path / "store", "--out", tmp_path / "out", "--workers", "1")
     code, out = run(capsys, "reproduce", "table-1", "--only", "DeepSea-10", "a2c", "--seeds", "2", *where)

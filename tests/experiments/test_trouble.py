@@ -1,12 +1,9 @@
 """What a sweep does when something goes wrong, with training and worker processes that are only pretended."""
 
-import io
-import sys
-
 import pytest
 
 from derl.core.errors import DerlError
-from derl.experiments import jobs, worker
+from derl.experiments import jobs
 from derl.experiments.jobs import WriteError, execute, halves, job_folder
 from derl.experiments.remaining import make_plan
 from derl.experiments.store import Store
@@ -202,16 +199,3 @@ def test_how_a_worker_ended_is_said_beside_what_it_wrote_last(program, words):
     worker = started(f"import os, sys; {program}")
     assert worker.last_words() == words
     worker.wait()
-
-
-def test_programs_are_forgotten_after_every_eighth_job(monkeypatch):
-    """Seventeen jobs of another version, which all end at once with an error."""
-    heard = []
-    monkeypatch.setattr(worker, "speaker", lambda: lambda **message: heard.append(next(iter(message))))
-    monkeypatch.setattr(worker, "forget_programs", lambda: heard.append("forgets"))
-    for name in ("stop_with_parent", "use_compilation_cache"):
-        monkeypatch.setattr(worker, name, lambda: None)
-    monkeypatch.setattr(sys, "path", [*sys.path])
-    monkeypatch.setattr(sys, "stdin", io.StringIO("{}\n" * 17))
-    assert worker.main(["store", "any", "60"]) == 0
-    assert heard == ["ready", *["error"] * 8, "forgets", *["error"] * 8, "forgets", "error"]

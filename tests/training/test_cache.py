@@ -33,7 +33,7 @@ def test_a_benchmark_of_many_lines_holds_one_program_at_a_time(monkeypatch):
 
 
 def test_a_worker_forgets_the_programs_of_jobs_done(monkeypatch, tmp_path):
-    """Every eighth job begins without those of the seven before it."""
+    """After every eighth job those of the eight are forgotten."""
     told = []
     monkeypatch.setattr(worker, "from_data", lambda data: data)
     monkeypatch.setattr(worker, "execute", lambda store, job, *rest: told.append(job["job"]))
@@ -43,4 +43,4 @@ def test_a_worker_forgets_the_programs_of_jobs_done(monkeypatch, tmp_path):
     monkeypatch.setattr(worker, "speaker", lambda: lambda **message: None)
     monkeypatch.setattr(sys, "stdin", io.StringIO("".join(json.dumps({"job": k}) + "\n" for k in range(17))))
     assert worker.main([str(tmp_path), "any", "60"]) == 0
-    assert told == [*range(7), "forget", *range(7, 15), "forget", 15, 16]
+    assert told == [*range(8), "forget", *range(8, 16), "forget", 16]
