@@ -5,7 +5,6 @@ from datetime import date
 import pytest
 
 from derl.bonuses import RND
-from derl.cli.reproduce import Reproduce, is_shorter
 from derl.core.errors import DerlError
 from derl.envs.registry import PAPER_TASKS
 from derl.experiments.builtin import EXPERIMENTS, experiment, find_experiment, quick
@@ -16,10 +15,8 @@ from derl.experiments.identity import config_key
 from derl.experiments.jobs import entry_of
 from derl.experiments.paper import cells
 from derl.experiments.planner import members_of
-from derl.experiments.shortening import evaluations_of, shortened
-from derl.training.members import Run
+from derl.experiments.shortening import shortened
 from derl.training.recipes import TABLE_1, recipe
-from derl.training.trainer import Trainer
 
 SPEC = {"tasks": ["DeepSea-5"], "recipes": ["a2c-count"], "seeds": 2}
 
@@ -218,18 +215,6 @@ def test_quick_shows_every_agent_on_both_tasks():
     assert {c.recipe for c in small.cases if c.task == "DeepSea-10"} == set(TABLE_1)
 
 
-def test_only_names_tasks_recipes_and_settings():
-    whole = experiment("lambda")
-    part = whole.narrowed(only=["DeepSea-10", "a2c-count", "dea2c-count", "bonus.scale=0.1"], seeds=[1])
-    assert [(c.recipe, c.task, c.setting) for c in part.cases] == [
-        ("a2c-count", "DeepSea-10", "bonus.scale=0.1"),
-        ("dea2c-count", "DeepSea-10", "bonus.scale=0.1"),
-    ]
-    assert whole.narrowed(only=["deepsea-10", "A2C-Count", "bonus.scale=0.1"]).cases == part.cases[:1]
-    with pytest.raises(DerlError, match="did you mean DeepSea-10"):
-        whole.narrowed(only=["DeepSea-100"])
-
-
 def test_a_file_cannot_pass_for_an_experiment_of_the_paper(tmp_path):
     path = tmp_path / "mine.toml"
     path.write_text('name = "table-1"\ntasks = ["DeepSea-5"]\nrecipes = ["a2c"]\n')
@@ -244,48 +229,6 @@ def test_seeds_that_are_none_are_refused_wherever_they_come_from(seeds):
         whole.narrowed(seeds=seeds)
     with pytest.raises(DerlError, match="seed"):
         Experiment("x", (Part(whole.cases, tuple(seeds)),)).check()
-
-
-def settings(whole: Experiment, *only: str) -> set[str]:
-    return {case.setting for case in whole.narrowed(only=only).cases}
-
-
-def test_a_setting_names_every_case_that_has_it():
-    """Whatever else is changed in a case, and whether the value is a change or the recipe's own."""
-    data = {**SPEC, "vary": {"bonus.scale": [0.1, 1], "explorer.n_steps": [5, 8]}, "protocol": {"episodes": 100}}
-    mine = from_data(data, "x")
-    rest = "protocol.episodes=100"
-    five, eight = ({f"bonus.scale={s}, explorer.n_steps={n}, {rest}" for s in ("0.1", "1")} for n in (5, 8))
-    assert settings(mine, "explorer.n_steps=5") == five
-    assert settings(mine, "explorer.n_steps=5", "explorer.n_steps=8") == five | eight
-    assert settings(mine, "bonus.scale=0.1,explorer.n_steps=8") == {f"bonus.scale=0.1, explorer.n_steps=8, {rest}"}
-    assert settings(mine, "explorer_reward=both", "DeepSea-5") == five | eight
-    with pytest.raises(DerlError, match=r"unknown task, recipe or setting 'bonus.scale=0.2'; known: .*bonus.scale=0.1"):
-        mine.narrowed(only=["bonus.scale=0.2"])
-
-
-def test_a_setting_of_a_grid_names_all_of_it():
-    rewards = {dict(case.changes).get("explorer_reward") for case in experiment("kl").cases}
-    assert rewards == {None, "intrinsic"}
-    chosen = experiment("kl").narrowed(only=["explorer_reward=intrinsic"]).cases
-    assert set(chosen) == {c for c in experiment("kl").cases if dict(c.changes).get("explorer_reward") == "intrinsic"}
-    assert len([case for case in chosen if "protocol.episodes" in case.setting]) == 2 * 25
-
-
-def test_the_recipe_as_it_is_can_be_named():
-    data = {**SPEC, "protocol": {"episodes": 100}, "parts": [{}, {"set": {"bonus.scale": 2}}]}
-    assert settings(from_data(data, "x"), "as-is") == {"protocol.episodes=100"}
-    assert (
-        settings(experiment("lambda"), "as-is", "DeepSea-10")
-        == {""}
-        == settings(experiment("lambda"), "bonus.scale=1", "DeepSea-10")
-    )
-
-
-def test_fewer_episodes_keep_the_number_of_evaluations():
-    case = Experiment("x", (Part(product(["DeepSea-10"], ["a2c"]), (0,)),)).narrowed(episodes=5000).cases[0]
-    protocol = case.config().protocol
-    assert (protocol.episodes, protocol.evaluate_every) == (5000, 50)
 
 
 def test_what_a_run_is_called_does_not_change_what_it_is():
@@ -339,31 +282,6 @@ def test_layer_sizes_can_be_varied():
     assert [case.setting for case in mine.cases] == ["explorer.hidden=8x", "explorer.hidden=16x8"]
 
 
-@pytest.mark.parametrize(("episodes", "trained"), [(100, 100), (150, 100), (1975, 1900), (20_000, 20_000), (7, 7)])
-def test_any_length_has_as_many_evaluations_as_the_whole(episodes, trained):
-    protocol = shortened(Case.of("a2c", "DeepSea-10"), episodes).config().protocol
-    assert protocol.episodes == trained
-    assert protocol.episodes / protocol.evaluate_every == min(100, episodes)
-
-
-def test_what_is_no_longer_anyway_stays_as_it_is():
-    """The constraints are trained for 20,000 episodes, their sensitivity for 100,000."""
-    part = experiment("kl").narrowed(only=["DeepSea-10", "bonus.scale=1"])
-    assert part.narrowed(episodes=1_000_000).cases == part.cases
-    lengths = {case.config().protocol.episodes for case in part.narrowed(episodes=50_000).cases}
-    assert lengths == {20_000, 50_000}
-
-
-@pytest.mark.parametrize(
-    ("name", "task"), [("a2c-count", "DeepSea-10"), ("dedqn-count", "Hallway-20-20"), ("ppo", "DeepSea-14")]
-)
-@pytest.mark.parametrize("episodes", [100, 200, 700])
-def test_evaluations_are_counted_as_the_trainer_makes_them(name, task, episodes):
-    case = shortened(Case.of(name, task), episodes)
-    trainer = Trainer([Run(0, {}, case.config())], cores=1)
-    assert evaluations_of(case.config()) == len(trainer.evaluations)
-
-
 def test_runs_are_entered_by_the_name_of_what_they_are():
     """Whoever asked for lambda = 1 first, it is the recipe as it is; of other kinds of parts nobody can tell."""
 
@@ -375,40 +293,5 @@ def test_runs_are_entered_by_the_name_of_what_they_are():
     assert entered("a2c-count", bonus_kind="icm", **{"bonus.scale": 1.0}) == "bonus.scale=1, bonus_kind=icm"
 
 
-def test_training_too_short_for_its_evaluations_is_refused_with_what_is_enough():
-    """An iteration is 20 steps, two episodes of DeepSea-10: 100 episodes have 50 evaluations, 200 have 100."""
-    only = ("a2c-count", "dea2c-count", "DeepSea-10")
-    with pytest.raises(DerlError, match=r"50 evaluations in 100 episodes, not 100: --episodes must be at least 200$"):
-        Reproduce(name="table-1", only=only, episodes=100).chosen()
-    chosen, _ = Reproduce(name="table-1", only=only, episodes=200).chosen()
-    assert {evaluations_of(case.config()) for case in chosen.cases} == {100}
-
-
-def test_only_shorter_training_is_called_shorter():
-    for episodes, shorter in ((None, False), (99_999, True)):
-        assert is_shorter(*Reproduce(name="table-1", only=("DeepSea-10",), episodes=episodes).chosen()) is shorter
-    for episodes in (1_000_000, 100_000):
-        with pytest.raises(DerlError, match=f"--episodes {episodes} shortens nothing of table-1"):
-            Reproduce(name="table-1", only=("DeepSea-10",), episodes=episodes).chosen()
-
-
-def test_a_budget_in_steps_is_not_shortened_by_episodes():
-    with pytest.raises(DerlError, match="budget in steps"):
-        shortened(Case.of("a2c", "DeepSea-10", {"protocol.steps": 1000}), 100)
-
-
 def test_a_task_is_the_same_however_it_is_written():
     assert config_key(recipe("a2c", "deepsea-10")) == config_key(recipe("a2c", "DeepSea-10"))
-
-
-@pytest.mark.parametrize("name", ["table-1", "lambda", "kl", "beyond"])
-def test_short_versions_find_their_way_back_to_the_papers_cases(name):
-    chosen, names = Reproduce(name=name, quick=True).chosen()
-    whole = set(experiment(name).cases)
-    assert {case for cases in names.values() for case in cases} == whole
-    assert all(case in names for case in chosen.cases)
-
-
-def test_a_short_version_of_a_short_version_finds_its_way_back_too():
-    chosen, names = Reproduce(name="beyond", quick=True, only=("DeepSea-50",), episodes=1500).chosen()
-    assert all(case in names for case in chosen.cases)
